@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import reread
 from reread.addons.rerun.clients import Client, install_client
-from reread.addons.rerun.playing import Rerun
 
 TOP = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tests"))
@@ -33,6 +32,7 @@ LARGER = os.environ.get("REREAD_REAL_CLIENT")
 RECORDED = [TOP / "tests" / "real", *([Path(LARGER) / "data"] if LARGER else [])]
 NEWEST = "2.1.327"
 VERSIONS = (NEWEST, "2.1.325", "2.1.220", "2.1.76", "2.0.55")
+RECORDED_BY = ("2.1.325", "2.1.220", "2.0.55", "2.1.76", "1.0.128")
 RUNS, KILLS, LONG = 20, 10, 100
 Object = dict[str, Any]
 Row = tuple[str, ...]
@@ -56,85 +56,77 @@ def transcript(scenario: Path) -> Path | None:
     return next((path for path in reversed(found) if not path.name.startswith("agent-")), None)
 
 
-class Reached(NamedTuple):
-    """The figures of a play."""
-
-    calls: int
-    reached: int
-    same_input: int
-    same_state: int
-    same_result: int
-    requests: int
-    proven: int
-    equal: int
-    """By digest."""
-
-    @property
-    def words(self) -> Row:
-        ends = (self.reached, self.same_input, self.same_state, self.same_result)
-        return (*(f"{one} of {self.calls}" for one in ends), *(f"{one} of {self.requests}" for one in self[6:]))
+FIGURES = ("calls", "reached", "same_input", "same_outcome", "same_result", "requests", "verified", "digests")
+SECONDS = 120.0
 
 
-def reached(found: Rerun, recorded: Path) -> Reached:
-    calls, digests = found.calls, Counter[bool]()
-    if found.kept:
-        with reread.open(recorded) as before, reread.open(found.kept) as now:
-            pairs = zip(before.requests, now.requests, strict=False)
-            digests.update(one.digest is not None and one.digest == other.digest for one, other in pairs)
-    return Reached(
-        len(calls),
-        sum(call.reached for call in calls),
-        sum(call.same_input for call in calls),
-        sum(call.same_outcome for call in calls),
-        sum(call.same_result for call in calls),
-        len(found.requests),
-        sum(one.verified for one in found.requests),
-        digests[True],
-    )
+def play(path: Path, client: Client, keep: str, number: int) -> Object:
+    """Play a session, and return the figures of it with what differs."""
+    try:
+        found = reread.rerun(path, client=client, keep=keep, seconds=SECONDS)
+    except reread.RereadError as error:
+        return {"failure": str(error)}
+    row = {name: sum(getattr(call, name) for call in found.calls) for name in FIGURES[1:5]}
+    row |= {"calls": len(found.calls), "requests": len(found.requests), "failure": found.failure, "kept": found.kept}
+    row |= {"verified": sum(one.verified for one in found.requests), "digests": same_digests(path, found.kept)}
+    row |= {"beside": found.beside, "unreached": found.unreached, "seconds": round(found.seconds, 1)}
+    # The first play was recorded in another system: its requests may differ, its calls and files not.
+    lines = found.differences if number else [line for line in found.differences if "request " not in line[:60]]
+    return {**row, "differences": lines, "notes": found.notes}
 
 
-def total(figures: Sequence[Reached]) -> Reached:
-    return Reached(*(sum(column) for column in zip(*figures, strict=True))) if figures else Reached(*[0] * 8)
-
-
-HEAD = ("reached", "same input", "same state", "same result", "requests proven", "equal by digest")
+def same_digests(recorded: Path, kept: str) -> int:
+    """How many requests have the same digest."""
+    if not kept:
+        return 0
+    with reread.open(recorded) as before, reread.open(kept) as now:
+        pairs = zip(before.requests, now.requests, strict=False)
+        return sum(one.digest is not None and one.digest == other.digest for one, other in pairs)
 
 
 def scenarios(args: argparse.Namespace) -> None:
     """Every recorded scenario, and what was then written once more: with that, the requests can be compared."""
-    rows: list[Row] = []
-    for version in args.version or ["2.1.325"]:
-        client = install_client(version)
+    out = Path(args.out)
+    rows: list[Object] = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    known = {(row["version"], row["scenario"]) for row in rows}
+    for version in args.version or RECORDED_BY:
         folders = {path.name: path for root in RECORDED for path in sorted(root.glob(f"{version}/*"))}
-        names = [name for name in args.scenario or sorted(folders) if name in folders]
-        figures: tuple[list[Reached], list[Reached]] = ([], [])
-        failed: list[str] = []
-        for name in names:
+        for name in sorted(folders):
             path = transcript(folders[name])
-            if path is None:
+            if path is None or (version, name) in known or (args.scenario and name not in args.scenario):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 for number in range(2):
-                    try:
-                        found = reread.rerun(path, client=client, keep=f"{folder}/{number}")
-                    except reread.RereadError as error:
-                        say(f"{version}/{name}", error)
-                        failed += [f"{name}: {error}"]
+                    row = {"version": version, "scenario": name, "play": number + 1}
+                    row |= play(path, install_client(version), f"{folder}/{number}", number)
+                    rows.append(row)
+                    path = Path(row.pop("kept", ""))
+                    with out.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                    say(version, name, *(f"{name} {value}" for name, value in row.items() if name not in ("notes",)))
+                    if not path.name:
                         break
-                    figures[number].append(reached(found, path))
-                    different = [line for line in found.differences if number or line.startswith(("turn", "a "))]
-                    say(f"{version}/{name}", number + 1, *figures[number][-1], f"{found.seconds:.0f} s", found.failure)
-                    for line in different[:6]:
-                        say("     ", line)
-                    failed += [f"{name}: {found.failure}"] if found.failure else []
-                    if not found.kept:
-                        break
-                    path = Path(found.kept)
-        for number, once in enumerate(figures, 1):
-            rows.append((version, str(number), str(len(once)), *total(once).words))
-        for line in failed:
-            say("not played:", line)
-    table(("client", "play", "sessions", *HEAD), rows)
+    summarise(rows)
+
+
+def summarise(rows: Sequence[Object]) -> None:
+    """Print what each version reached, and each session that differs or was not played."""
+    found: list[Row] = []
+    for version, number in sorted({(row["version"], row["play"]) for row in rows}):
+        own = [row for row in rows if (row["version"], row["play"]) == (version, number)]
+        total = {name: sum(row.get(name, 0) for row in own) for name in FIGURES}
+        ended = sum(not row["failure"] for row in own)
+        calls = (f"{total[name]} of {total['calls']}" for name in FIGURES[1:5])
+        sent = (f"{total[name]} of {total['requests']}" for name in FIGURES[6:])
+        found.append((version, str(number), f"{ended} of {len(own)}", *calls, *sent))
+    table(("client", "play", "played to the end", *HEAD), found)
+    wrong = [row for row in rows if row["failure"] or row.get("differences")]
+    said = ((row["failure"] and f"not played: {row['failure']}") or "; ".join(row["differences"][:3]) for row in wrong)
+    what = ((row["version"], row["scenario"], str(row["play"]), text) for row, text in zip(wrong, said, strict=True))
+    table(("client", "scenario", "play", "what differs"), what)
+
+
+HEAD = ("reached", "same input", "same state", "same result", "requests proven", "equal by digest")
 
 
 def played(client: Client, folder: Path, recorded: Path = GOLDEN, **options: Any) -> Path:
@@ -386,6 +378,9 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"only these: {', '.join(ROWS)}")
     parser.add_argument("--version", action="append", help="of the client that recorded (scenarios), or to compare")
     parser.add_argument("--scenario", action="append", help="only these scenarios or changes")
+    parser.add_argument(
+        "--out", default="rerun.jsonl", help="what scenarios add to, and go on from (default: %(default)s)"
+    )
     args = parser.parse_args()
     for name in args.rows or ROWS:
         ROWS[name](args)

@@ -100,7 +100,6 @@ SCREENS = {
     "timeline": Screen("home", f"{LETTERS}?view=timeline", ".waterfall canvas"),
     "files": Screen("home", f"{RETRIES}?panel=files", ".changed-file"),
     "context": Screen("home", f"{LETTERS}?panel=context", ".context-parts"),
-    "requests": Screen("home", f"{LETTERS}?panel=requests", "[aria-label=Requests]"),
     "about": Screen("home", f"{LETTERS}?panel=about", ".about-tab .figures"),
     "share": Screen("home", f"{RETRIES}?panel=share", "[aria-label=Share]"),
     "now": Screen("now", "", ".now-row"),

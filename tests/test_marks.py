@@ -165,8 +165,17 @@ class TestArchive:
 
     @pytest.mark.parametrize(
         "value",
-        ["", "{torn", "[1]", '{"archived": 1, "at": "2026-11-15T12:00:00Z"}', '{"archived": true}', "x" * 5000]
-        + [json.dumps({"archived": True, "at": "noon"}), json.dumps({"archived": False, "at": at(1)})],
+        [
+            "",
+            "{torn",
+            "[1]",
+            "x" * 5000,
+            '{"archived": true}',
+            *(
+                json.dumps({"archived": said, "at": then})
+                for said, then in ((1, at(1)), (True, "noon"), (False, at(1)))
+            ),
+        ],
     )
     def test_what_says_nothing_archives_nothing(self, config: Path, value: str) -> None:
         path = mark(config, value)

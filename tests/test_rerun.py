@@ -21,8 +21,10 @@ from making import SESSION, answer, attachment, image, jsonl, read, reply, resul
 
 import reread
 from reread.addons.rerun import clients, playing
+from reread.addons.rerun.aside import ASIDE, names_programs, with_own_paths
 from reread.addons.rerun.box import INSIDE, Box
 from reread.addons.rerun.comparison import Comparison
+from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.inside import dry_shell, mcp_server
 from reread.addons.rerun.names import learn, renamed, settled
 from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, listed_agents, recorded_decision, scene_of
@@ -35,7 +37,7 @@ Object = dict[str, Any]
 PROJECT = "/home/dev/proj"
 
 
-def edited(path: str = f"{PROJECT}/app.py", cwd: str = PROJECT) -> reread.Session:
+def edited(path: str = f"{PROJECT}/app.py", cwd: str = PROJECT, text: str = "x = 2") -> reread.Session:
     """A session that reads one file and edits another, which was there before."""
     patch = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-x = 1", "+x = 2"]}]
     data = {
@@ -51,7 +53,7 @@ def edited(path: str = f"{PROJECT}/app.py", cwd: str = PROJECT) -> reread.Sessio
     }
     rows = told(
         user("Change it"),
-        reply(use("t1", "Edit", file_path=path, old_string="x = 1", new_string="x = 2"), id="m1"),
+        reply(use("t1", "Edit", file_path=path, old_string="x = 1", new_string=text), id="m1"),
         answer(result("t1", "The file has been updated."), data=data),
         reply(use("t2", "Read", file_path=f"{PROJECT}/b.py"), id="m2"),
         answer(result("t2", "1\tb\n2\t"), data=shown),
@@ -97,11 +99,46 @@ RUN = (
 
 @pytest.mark.parametrize("path", RUN)
 def test_no_file_is_there_that_names_programs_to_run(path: str) -> None:
-    with closing(Box(scene_of(edited(path)))) as box:
+    session = edited(path)
+    with closing(Box(scene_of(session))) as box:
         box.settings({})
         box.commit()
-        assert not [one for one in box.top.rglob("*") if one.is_file() and one.read_bytes() == b"x = 1\n"]
+        (there,) = [one for one in box.top.rglob("*") if one.is_file() and one.read_bytes() == b"x = 1\n"]
+        assert there.name == Path(path).name + ASIDE and box.outside(path) == there
         assert any(path in note for note in box.scene.notes)
+    api = FakeApi(session)
+    api.aside = box.scene.aside
+    given = api.answer({"messages": [{"role": "user", "content": "Change it"}], "tools": [{"name": "Edit"}]})
+    assert given.answer is not None and given.answer["content"][0]["input"]["file_path"] == path + ASIDE
+    unmoved = FakeApi(session).answer(given.body)
+    assert unmoved.answer is not None and unmoved.answer["content"][0]["input"]["file_path"] == path
+    assert settled(with_own_paths(f"The file {path}{ASIDE} has been updated.")) == f"The file {path} has been updated."
+
+
+PROGRAMS = (
+    ("/p/.claude/skills/x/SKILL.md", "hooks:", True),
+    ("/p/.claude/skills/x/SKILL.md", "Say it.", False),
+    ("/p/.claude/agents/x.md", "mcpServers:", True),
+    ("/p/skills/x/SKILL.md", "hooks:", False),
+    ("/p/x/../.claude/settings.json", "{}", True),
+    ("/p/.gitignore", "hooks", False),
+)
+
+
+@table(("path", "text", "names"), PROGRAMS)
+def test_which_files_could_name_programs(path: str, text: str, names: bool) -> None:
+    assert names_programs(path, text) is names
+    scene = scene_of(edited(path, text=text))
+    assert (path in scene.aside) is names
+
+
+def test_a_file_that_the_session_made_is_not_there_before() -> None:
+    path = f"{PROJECT}/new.txt"
+    data = {"type": "create", "filePath": path, "content": "x", "structuredPatch": [], "originalFile": None}
+    rows = told(
+        user("Make it"), reply(use("t1", "Write", file_path=path, content="x")), answer(result("t1"), data=data)
+    )
+    assert scene_of(read(*({**row, "cwd": PROJECT} for row in rows))).files == []
 
 
 def test_git_reads_no_configuration_of_a_session(tmp_path: Path) -> None:
@@ -267,12 +304,12 @@ def test_a_stand_in_for_pages_answers_as_they_did(tmp_path: Path) -> None:
         context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         seen: list[tuple[int, str | None]] = []
         for path in ("/a?b=1", "/old", "/other"):
-            with socket.create_connection(("127.0.0.1", port), 20) as plain:
-                with context.wrap_socket(plain, server_hostname="one.example") as wire:
-                    wire.sendall(f"GET {path} HTTP/1.1\r\nhost: one.example\r\nconnection: close\r\n\r\n".encode())
-                    answered = http.client.HTTPResponse(wire)
-                    answered.begin()
-                    seen.append((answered.status, answered.headers["location"]))
+            plain = socket.create_connection(("127.0.0.1", port), 20)
+            with plain, context.wrap_socket(plain, server_hostname="one.example") as wire:
+                wire.sendall(f"GET {path} HTTP/1.1\r\nhost: one.example\r\nconnection: close\r\n\r\n".encode())
+                answered = http.client.HTTPResponse(wire)
+                answered.begin()
+                seen.append((answered.status, answered.headers["location"]))
         assert seen == [(200, None), (302, "https://two.example/new"), (404, None)]
         assert pages["127.0.0.1:9443/x"] == {"status": 404, "location": ""}
     finally:
@@ -557,7 +594,7 @@ def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
     program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\n{script}\n')
     program.chmod(0o755)
     path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
-    found = reread.rerun(path, client=program, seconds=3.0)
+    found = reread.rerun(path, client=program, seconds=3.0 if "time" in why else 60.0)
     assert why in found.failure and not found.is_equal, what
     assert not list((tmp_path / "t").iterdir())
     assert not left_running(str(tmp_path / "t"))

@@ -231,7 +231,15 @@ def test_a_star_and_a_note_are_kept_and_a_note_that_changed_meanwhile_stays(
     assert ask(app, address).value == {"starred": True, "note": "mine", "tags": ["new"]}
     [row] = [row for row in ask(app, "/api/library").value["sessions"] if row["key"] == KEY]
     assert (row["starred"], row["note"], row["tags"]) == (True, "mine", ["new"])
-    for wrong in ({"tag": "x"}, {"tag": [1]}, {"tag": ["two words"]}, {"starred": "yes"}, {"note": 1}, {"other": "x"}, {"note": None}):
+    for wrong in (
+        {"tag": "x"},
+        {"tag": [1]},
+        {"tag": ["two words"]},
+        {"starred": "yes"},
+        {"note": 1},
+        {"other": "x"},
+        {"note": None},
+    ):
         assert ask(app, address, send=wrong).status == 400, wrong
     assert ask(app, "/api/sessions/none/annotation").status == 404
 

@@ -1,13 +1,18 @@
 """The real client plays sessions: all is as it was, or what was changed is named, and nothing else."""
 
 import json
+import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import GOLDEN, VERSIONS
+from conftest import GOLDEN, ROOT, VERSIONS
 from making import answer, reply, result, told, use, user, write
 from test_real_client import SCENARIOS
 
@@ -134,19 +139,21 @@ def test_a_server_that_is_added_is_named(played: Path, newest: Client, tmp_path:
     assert not found.failure and all(call.is_same for call in found.calls)
 
 
-def canary(folder: Path) -> Path:
+def canary(folder: Path, *before: dict[str, Any]) -> Path:
     """A session whose command makes a file, which was not there when it looked for it."""
     path = "/home/sam/code/greeter/canary.txt"
     missing = answer(result("t2", "<tool_use_error>File does not exist.</tool_use_error>", is_error=True))
     rows = told(
         user("Make it"),
+        *before,
         reply(use("t1", command=f"echo alive > {path}", description="Make the canary"), id="m1"),
         answer(result("t1", ""), data={"stdout": "", "stderr": "", "interrupted": False}),
         reply(use("t2", "Read", file_path=path), id="m2"),
         {**missing, "toolUseResult": "Error: File does not exist."},
         reply("There is none.", id="m3", stop="end_turn"),
     )
-    return write(folder, *({**row, "cwd": "/home/sam/code/greeter"} for row in rows))
+    own = {"cwd": "/home/sam/code/greeter", "permissionMode": "bypassPermissions"}
+    return write(folder, *({**row, **own} for row in rows))
 
 
 def test_no_recorded_command_is_run_unless_it_is_to_be(newest: Client, tmp_path: Path) -> None:
@@ -155,6 +162,73 @@ def test_no_recorded_command_is_run_unless_it_is_to_be(newest: Client, tmp_path:
     assert [call.now for call in dry.calls] == ["done", "failed"] and dry.dry
     live = reread.rerun(path, client=newest, live=True)
     assert [call.now for call in live.calls] == ["done", "done"] and not live.dry
+    assert not Path("/home/sam/code/greeter").exists()
+
+
+PROGRAM = {"matcher": "*", "hooks": [{"type": "command", "command": "echo alive > /home/sam/code/greeter/canary.txt"}]}
+SETTINGS = json.dumps({"hooks": {"PreToolUse": [PROGRAM], "PostToolUse": [PROGRAM]}})
+SKILL = f"---\nname: x\ndescription: Use it.\nhooks: {json.dumps({'PreToolUse': [PROGRAM]})}\n---\nSay it.\n"
+NAMED = {
+    "settings that are written": (".claude/settings.json", SETTINGS, True),
+    "local settings": (".claude/settings.local.json", SETTINGS, True),
+    "a skill that was there": (".claude/skills/x/SKILL.md", SKILL, False),
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_no_program_is_run_that_a_file_of_the_session_names(what: str, newest: Client, tmp_path: Path) -> None:
+    name, text, written = NAMED[what]
+    path = f"/home/sam/code/greeter/{name}"
+    if written:
+        given = use("t8", "Write", file_path=path, content=text)
+        data = {"type": "create", "filePath": path, "content": text, "structuredPatch": [], "originalFile": None}
+    else:
+        given, lines = use("t8", "Read", file_path=path), text.count("\n") + 1
+        shown = {"filePath": path, "content": text, "numLines": lines, "startLine": 1, "totalLines": lines}
+        data = {"type": "text", "file": shown}
+    skill = reply(use("t9", "Skill", skill="x"), id="m9"), answer(result("t9", "Launching skill: x"))
+    before = reply(given, id="m8"), answer(result("t8", "done"), data=data), *(skill if not written else ())
+    found = reread.rerun(canary(tmp_path, *before), client=newest)
+    assert not found.failure and all(call.reached and call.same_input for call in found.calls)
+    assert [call.now for call in found.calls if call.name == "Read"][-1] == "failed"
+    assert any(path in note for note in found.notes)
+
+
+def readable() -> str | None:
+    """A Python that any user can start; None if there is none."""
+    for program in (sys.executable, "/usr/bin/python3"):
+        words = [*AS_NOBODY, program, "-c", "import sys; sys.exit(sys.version_info[:2] != (%d, %d))"]
+        words[-1] %= sys.version_info[:2]
+        if not subprocess.run(words, capture_output=True, check=False).returncode:
+            return program
+    return None
+
+
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_a_user_who_is_not_root_plays_the_same(newest: Client) -> None:
+    program = readable() if shutil.which("setpriv") else None
+    if program is None:
+        pytest.skip("no other user can start Python here")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        own = Path(folder) / "own"
+        own.mkdir()
+        os.chown(own, 65534, 65534)
+        shutil.copytree(Path(reread.__file__).parent, f"{folder}/src/reread")
+        shutil.copytree(newest.folder, f"{folder}/node_modules", symlinks=True)
+        paths = ":".join([f"{folder}/src", *(path for path in sys.path if path.endswith("site-packages"))])
+        env = {"PATH": os.environ["PATH"], "HOME": str(own), "TMPDIR": str(own), "PYTHONPATH": paths}
+        path = canary(Path(folder))
+        words = [*AS_NOBODY, program, "-m", "reread", "rerun", str(path), "--json"]
+        words += ["--client", f"{folder}/node_modules/{newest.program}"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, cwd=folder)
+        assert not [one for one in own.rglob("*") if one.name.startswith("reread-rerun-")]
+    found = json.loads(done.stdout)
+    assert not found["failure"] and found["dry"], found["failure"]
+    assert [call["now"] for call in found["calls"]] == ["done", "failed"]
     assert not Path("/home/sam/code/greeter").exists()
 
 
@@ -178,3 +252,12 @@ def test_the_example_passes(newest: Client) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(GOLDEN.parent), "--rerun-client", str(program)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.startswith(".."), done.stdout
+
+
+def test_the_readme_shows_what_is_printed(newest: Client) -> None:
+    screen = next(part for part in (ROOT / "README.md").read_text().split("```\n") if part.startswith("$ reread rerun"))
+    command, *shown = screen.splitlines()
+    words = [sys.executable, "-m", "reread", *shlex.split(command)[2:]]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "COLUMNS": "100"})
+    printed = re.sub(r" · \d+ s$", "", done.stdout, flags=re.MULTILINE).splitlines()
+    assert [line for line in shown if line != "…" and line not in printed] == []

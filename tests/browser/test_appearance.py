@@ -131,7 +131,7 @@ def open_everything(page: Any) -> None:
     """Open calls, thinking, and the versions of a changed file."""
     open_calls(page)
     page.keyboard.press("t")
-    press_in_head("Files")(page)
+    press_in_head("Details")(page)
     press("Versions")(page)
 
 
@@ -154,7 +154,6 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
         lambda page: page.locator(".context-parts button").first.click(),
     ),
     (f"#/s/{DEMO['letters']}?panel=about", ".about-tab .figures", None),
-    (f"#/s/{DEMO['letters']}?panel=requests", "section[aria-label=Requests] p, table.requests", None),
     (f"#/s/{DEMO['axis']}?panel=share", "section[aria-label=Share]", None),
     (f"#/s/{DEMO['flaky']}", ".hit", look_for("jitter")),
 ]
@@ -263,7 +262,7 @@ def test_on_a_phone_the_first_message_is_high_and_the_rest_of_the_head_one_step_
     first.wait_for()
     assert first.bounding_box()["y"] < 844 / 3
     expect(page.locator(".session-location")).to_be_hidden()
-    press_in_head("About")(page)
+    press_in_head("Details")(page)
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator(".session-location")).to_be_visible()
     page.mouse.wheel(0, 2000)

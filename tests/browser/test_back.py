@@ -159,13 +159,14 @@ def test_a_choice_counts_that_is_made_before_the_one_before_is_answered(tab: Tab
 
 
 def test_back_restores_a_request_and_the_list_of_all(tab: Tab, serve: Any, tmp_path: Path) -> None:
-    page = tab(f"{requested_session(serve, tmp_path)}?panel=requests", viewport=LOW)
+    page = tab(f"{requested_session(serve, tmp_path)}?panel=context", viewport=LOW)
+    click("All 11 requests")(page)
     page.locator(".requests tbody tr").nth(9).wait_for()
     is_restored(page, ".requests tbody tr")
     page.get_by_role("link", name="10", exact=True).click()
-    click("All of it", "System 1")(page)
+    click("What request 10 sent", "All of it", "System 1")(page)
     page.get_by_text("You are a helper.").first.wait_for()
-    is_restored(page, ".requests-tab .chips")
+    is_restored(page, ".one-request .chips")
 
 
 def test_back_restores_a_review(tab: Tab, serve: Any, tmp_path: Path) -> None:

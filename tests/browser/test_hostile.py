@@ -196,7 +196,8 @@ def test_names_show_what_is_invisible_and_links_say_where_they_lead(
     path = tmp_path / "names.jsonl"
     path.write_bytes(jsonl(*told(user("start", version=BIDI, gitBranch=BIDI), response, boundary, user("end"))))
     page = tab(serve("serve", path))
-    page.locator(".session-head").get_by_role("link", name="About").click()
+    page.locator(".session-head").get_by_role("link", name="Details").click()
+    page.locator(".panel-tab", has_text="About").click()
     expect(page.locator(".link-host")).to_have_text("→ far.example")
     for place in (".compaction", ".call", ".response-figures", ".totals", ".session-location", "table.figures"):
         expect(page.locator(place).first).to_contain_text("U+202E")

@@ -160,7 +160,7 @@ class TestLinks:
         expect(page.locator(".current-turn")).to_contain_text("Have the reviewer")
         head = page.locator(".filters.stuck")
         expect(head.locator("strong")).to_have_text("Dead-letter queue")
-        expect(head.get_by_role("link", name="Files")).to_be_in_viewport()
+        expect(head.get_by_role("link", name="Details")).to_be_in_viewport()
         head.get_by_role("button", name="Filter").click()
         expect(page.get_by_role("button", name="Conversation")).to_be_in_viewport()
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")

@@ -291,7 +291,7 @@ class TestSession:
 
     def test_about(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
-        page.locator(".session-head").get_by_role("link", name="About").click()
+        open_details(page, "About")
         about = page.get_by_role("region", name="About this session")
         expect(about).to_contain_text(DEMO["letters"])
         expect(about).to_contain_text("Claude Code")
@@ -327,13 +327,13 @@ class TestPanel:
         page.keyboard.press("j")
         place = page.locator(".message.selected").bounding_box()
         panel = page.get_by_role("complementary", name="Details")
-        for name in ("About", "Files"):
-            page.locator(".session-head").get_by_role("link", name=name).dispatch_event("click")
+        for links, link, name in ((page.locator(".session-head"), "Details", "Files"), (panel, "About", "About")):
+            links.get_by_role("link", name=link).dispatch_event("click")
             expect(panel.locator("[aria-current]").first).to_have_text(name)
             assert f"panel={name.lower()}" in page.url
             expect(page.locator(".message.selected")).to_be_in_viewport()
         page.go_back()
-        expect(panel.locator("[aria-current]").first).to_have_text("About")
+        expect(panel.locator("[aria-current]").first).to_have_text("Files")
         page.go_back()
         expect(panel).to_have_count(0)
         until(page, f"Math.abs({TOP_OF_SELECTED} - {place['y']}) < 2")
@@ -349,14 +349,18 @@ class TestPanel:
         self, tab: Tab, serve: Any, axe: Any, tmp_path: Path
     ) -> None:
         page = tab(f"{requested_session(serve, tmp_path)}?panel=requests")
+        tab_ = page.get_by_role("region", name="Context")
+        tab_.get_by_role("button", name="All 11 requests").click()
         rows = page.locator(".requests tbody tr")
         expect(rows).to_have_count(11)
         assert axe(page) == []
         rows.nth(10).get_by_role("link", name="11").click()
-        tab_ = page.get_by_role("region", name="Requests")
         expect(tab_).to_contain_text("request 11 of 11")
-        expect(tab_.locator(".panel-facts > *")).to_have_text(["100 tokens", "sdk", "All requests"])
+        expect(rows.nth(10)).to_have_attribute("aria-current", "true")
+        expect(tab_).to_contain_text("100 tokens")
         expect(tab_).to_contain_text("verified")
+        tab_.get_by_role("button", name="What request 11 sent").click()
+        expect(tab_.locator(".one-request")).to_contain_text("sdk")
         expect(tab_).to_contain_text("+ tool <b>Bash</b>")
         expect(tab_).to_contain_text("− message 16")
         tab_.get_by_role("button", name="Previous request").click()
@@ -369,11 +373,14 @@ class TestPanel:
         expect(tab_.get_by_role("region", name="Read", exact=True)).to_contain_text("Reads a file")
         assert axe(page) == []
         page.go_back()
+        expect(tab_).to_contain_text("Turn 1 · request")
         expect(rows).to_have_count(11)
 
-    def test_a_session_of_an_older_client_says_that_no_request_is_recorded(self, tab: Tab, demo: str) -> None:
-        page = tab(f"{session_url(demo, 'letters')}?panel=requests")
-        expect(page.get_by_role("region", name="Requests")).to_contain_text("No API requests are recorded")
+
+def open_details(page: Any, tab: str) -> None:
+    """Open a tab of the panel beside a session."""
+    page.locator(".session-head").get_by_role("link", name="Details").click()
+    page.locator(".panel-tab", has_text=tab).click()
 
 
 TOP_OF_SELECTED = "document.querySelector('.message.selected').getBoundingClientRect().top"
@@ -685,11 +692,20 @@ class TestContext:
         page.get_by_role("button", name="Close", exact=True).click()
         expect(panel).to_have_count(0)
 
+    def test_it_opens_at_the_turn_on_the_screen(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.locator(".turn", has_text="Have the reviewer").click()
+        expect(page.locator(".filters.stuck")).to_contain_text("Have the reviewer")
+        page.locator(".filters.stuck").get_by_role("link", name="Details").click()
+        page.locator(".panel-tab", has_text="Context").click()
+        expect(page.get_by_role("region", name="Context")).to_contain_text("Turn 11")
+
     def test_the_context_of_an_older_client_is_an_estimate(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
         page.get_by_role("button", name="What fills it").click()
         panel = page.get_by_role("region", name="Context")
-        expect(panel).to_contain_text("An estimate")
+        expect(panel).to_contain_text("no request is recorded here")
+        expect(panel.get_by_role("button", name="request")).to_have_count(0)
         expect(panel).to_contain_text("Turn 14")
         panel.get_by_role("button", name="Previous turn").click()
         expect(panel).to_contain_text("Turn 13")

@@ -16,7 +16,7 @@ export type Route =
   | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null; timeline: boolean; panel: Panel | null };
 
 /** The tabs of the panel beside a session. */
-export const PANEL_TABS = ["files", "context", "requests", "about", "share"] as const;
+export const PANEL_TABS = ["files", "context", "about", "share"] as const;
 export type PanelTab = (typeof PANEL_TABS)[number];
 
 /** What the panel beside a session shows: a tab, and what is chosen in it. */
@@ -122,8 +122,12 @@ export const timelineHref = (thread: ThreadRef): string => {
   return `${href}${href.includes("?") ? "&" : "?"}view=${TIMELINE}`;
 };
 
+/** Requests had a tab of their own; a request and its context are one now, and the address leads there. */
+const REQUESTS = "requests";
+
 function panelOf(params: URLSearchParams): Panel | null {
-  const tab = PANEL_TABS.find((name) => name === params.get("panel"));
+  const named = params.get("panel") === REQUESTS ? "context" : params.get("panel");
+  const tab = PANEL_TABS.find((name) => name === named);
   return tab ? { tab, chosen: params.get("show") ?? "" } : null;
 }
 

@@ -39,7 +39,7 @@ class Mark(NamedTuple):
 
 def mark_path(transcript: str) -> str:
     """Return where the mark of a session is."""
-    return os.path.join(os.path.splitext(transcript)[0], NAME)  # noqa: PTH118, PTH122
+    return os.path.join(os.path.splitext(transcript)[0], NAME)  # noqa: PTH122
 
 
 def is_archived(header: Header) -> bool:
@@ -54,7 +54,7 @@ def is_archived(header: Header) -> bool:
 
 def _read_mark(transcript: str) -> Mark | None:
     path = mark_path(transcript)
-    if not os.path.isdir(os.path.dirname(path)):  # noqa: PTH112, PTH120
+    if not os.path.isdir(os.path.dirname(path)):  # noqa: PTH120
         return None
     try:
         value = as_dict(jsontext.loads_clean(read_whole(path, LARGEST)))

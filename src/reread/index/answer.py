@@ -31,7 +31,6 @@ import msgspec
 from reread.index.document import KINDS
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import (
-    Or,
     has_exact,
     is_plain,
     is_question_word,

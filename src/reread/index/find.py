@@ -128,13 +128,14 @@ def search(
     that have some; a word that occurs nowhere is replaced by the most similar one that does. With `strict`, or with
     AND, OR or parentheses, nothing is guessed: a text has to contain all words, except where OR offers a choice. A
     query of fields alone lists what they select, the newest first: sessions, if they are only about projects and times.
-    `tag` and `tag:word` choose sessions by their tags. `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`, `model`,
-    `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch, calls about a
-    file. The other options of a scope (`person`, `machine`, `state`, `failed`) choose sessions. `order` is relevance or
-    newest. With `regex`, the query is a regular expression; with `fixed`, exactly its characters are found. Sessions
-    whose ids begin as `without` says are left out. The result has the `total` number of matches, and a `note` if
-    something limits the answer, such as files that are `unsearched` because another process is still indexing them.
-    `progress` is called with the number of bytes that were read to bring the index up to date.
+    `tag` and `tag:word` choose sessions by their tags. `kinds` are prompts, text, thinking, inputs, results, notices,
+    titles and requests. `tool`, `errors`, `model`, `branch` and `path` are filters: calls of these tools, what failed,
+    what a model wrote, a git branch, calls about a file. The other options of a scope (`person`, `machine`, `state`,
+    `failed`) choose sessions. `order` is relevance or newest. With `regex`, the query is a regular expression; with
+    `fixed`, exactly its characters are found. Sessions whose ids begin as `without` says are left out. The result has
+    the `total` number of matches, and a `note` if something limits the answer, such as files that are `unsearched`
+    because another process is still indexing them. `progress` is called with the number of bytes that were read to
+    bring the index up to date.
     """
     filters = search_filters(
         query, kinds=kinds, errors=errors, path=path, is_literal=regex or fixed, without=without, **scope

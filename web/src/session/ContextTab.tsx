@@ -1,13 +1,15 @@
-/** What filled the context of a request, and what came and went since the one before it. */
+/** A request: what filled its context, what came and went since the one before it, what it sent, and the list of all. */
 
+import { useState, type ReactNode } from "react";
 import { useThreadStore } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
-import { capitalized, exact, size, tokens } from "../kit/format";
+import { capitalized, exact, plural, size, tokens } from "../kit/format";
 import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import type { Context, ContextFill, ContextPart, RequestContext } from "../data/values";
-import { PanelLink, PlaceLink, usePanel } from "./PanelLink";
+import { PlaceLink, usePanel } from "./PanelLink";
+import { AllRequests, OneRequest } from "./Requests";
 import { Steps } from "./Steps";
 
 const LABELS: Record<string, string> = {
@@ -33,7 +35,7 @@ const LABELS: Record<string, string> = {
 const FEW = 8;
 const TURN = "turn";
 
-/** What is chosen in the tab: a turn, a request, or the last one. */
+/** What is chosen in the tab: a turn or a request; nothing is the turn on the screen. */
 export const chosenTurn = (turn: number): string => `${TURN}${turn}`;
 
 function placeOf(chosen: string): { turn?: number; request?: number } {
@@ -49,11 +51,13 @@ interface Props {
 }
 
 export function ContextTab({ chosen, fills }: Props) {
-  const { source, thread, total } = useThreadStore();
-  const load = () => source.context?.(thread, placeOf(chosen)) ?? Promise.reject(new Error("Not known here."));
-  const loaded = useLastReady(useAsync(`context ${chosen}`, load, chosen ? 0 : total));
+  const { source, thread, total, turns, position } = useThreadStore();
+  const [opened] = useState(() => (position.turn < turns ? chosenTurn(position.turn) : "")); // the last turn goes on
+  const at = chosen || opened;
+  const load = () => source.context?.(thread, placeOf(at)) ?? Promise.reject(new Error("Not known here."));
+  const loaded = useLastReady(useAsync(`context ${at}`, load, at ? 0 : total));
   return (
-    <section className="context-tab" aria-label="Context" aria-busy={loaded.state === "loading"}>
+    <section className="context-tab" aria-label="Context" aria-busy={loaded.state === "loading" || !loaded.isCurrent}>
       {loaded.state === "failed" && <p className="note error">{loaded.error.message}</p>}
       {loaded.state === "ready" && <ContextView found={loaded.value} fills={fills} />}
     </section>
@@ -61,7 +65,8 @@ export function ContextTab({ chosen, fills }: Props) {
 }
 
 function ContextView({ found, fills }: { found: RequestContext; fills: ContextFill[] }) {
-  const { context, cache_breaks: breaks } = found;
+  const { context, cache_breaks: breaks, requests } = found;
+  const { source } = useThreadStore();
   const fill = fills.findLast(({ turn }) => turn <= (context.turn ?? 0)) ?? fills[0];
   return (
     <>
@@ -77,10 +82,33 @@ function ContextView({ found, fills }: { found: RequestContext; fills: ContextFi
       <Changes title="Gone since the request before" sign="−" parts={context.went} />
       <p className="note">
         {context.estimate
-          ? "An estimate from the messages of the transcript: this client noted no request."
+          ? "An estimate from the messages of the transcript: no request is recorded here. Claude Code records them since version 2.1.325."
           : `${context.missing.length ? "Bytes are those of what the transcript has" : "Bytes are exact"}. The API reports tokens only as a sum, which is shared out by bytes.`}
       </p>
+      {source.requests && context.request !== null && (
+        <Folded title={`What request ${context.request} sent`}>
+          <OneRequest number={context.request} />
+        </Folded>
+      )}
+      {source.requests && requests > 0 && (
+        <Folded title={`All ${plural(requests, "request")}`}>
+          <AllRequests current={context.request} />
+        </Folded>
+      )}
     </>
+  );
+}
+
+/** What is loaded when it is opened. */
+function Folded({ title, children }: { title: string; children: ReactNode }) {
+  const [open, setOpen] = useKept(title.replace(/\d+ /, ""), false);
+  return (
+    <div className="context-folded">
+      <DisclosureButton open={open} onToggle={() => setOpen(!open)}>
+        {title}
+      </DisclosureButton>
+      {open && children}
+    </div>
   );
 }
 
@@ -102,15 +130,11 @@ function Place({ found: { context, requests } }: { found: RequestContext }) {
             Turn {turn}
           </PlaceLink>
         )}
-        {request !== null && (
-          <>
-            {turn !== null && " · "}
-            <PanelLink panel={{ tab: "requests", chosen: String(request) }} title="See the request">
-              request {request} of {requests}
-            </PanelLink>
-          </>
+        {context.request !== null && (
+          <strong>
+            {turn !== null && " · "}request {context.request} of {requests}
+          </strong>
         )}
-        {request === null && context.request !== null && ` · request ${context.request} of ${requests}`}
       </span>
       <Proof context={context} />
       <Steps what={request === null ? "turn" : "request"} at={at} last={last} onStep={step} />
@@ -118,7 +142,7 @@ function Place({ found: { context, requests } }: { found: RequestContext }) {
   );
 }
 
-export function Proof({ context }: { context: Pick<Context, "proof" | "missing"> }) {
+function Proof({ context }: { context: Context }) {
   if (context.proof === null) return <span className="muted">estimate</span>;
   if (context.proof === "verified")
     return (
@@ -217,7 +241,7 @@ function Kind({ kind, parts, share, shareOf }: KindProps) {
 
 const nameOf = ({ name, file }: ContextPart): string => [name, file].filter(Boolean).join(" ");
 
-function Row({ part, share, children }: { part: ContextPart; share: number; children: React.ReactNode }) {
+function Row({ part, share, children }: { part: ContextPart; share: number; children: ReactNode }) {
   return (
     <tr>
       <th scope="row">{children}</th>

@@ -15,14 +15,13 @@ import { ContextChart } from "./ContextChart";
 import { chosenTurn } from "./ContextTab";
 import { AgentFigures } from "./InlineAgent";
 import { PanelLink, usePanel } from "./PanelLink";
-import { panelTabs, TAB_NAMES } from "./SidePanel";
+import { panelTabs } from "./SidePanel";
 import { StarAndNote } from "./StarAndNote";
 
 /** The tabs of the panel, as the palette names them. */
 const ACTIONS: Record<PanelTab, { name: string; also: string }> = {
   files: { name: "Files that this session changed", also: "diff blame versions changes" },
-  context: { name: "What fills the context", also: "window tokens prompt memory" },
-  requests: { name: "API requests of this session", also: "system prompt tools messages cache" },
+  context: { name: "What fills the context, and API requests", also: "window tokens system prompt memory tools messages cache" },
   about: { name: "About this session", also: "info details model version tokens cost" },
   share: { name: "Share this session without secrets", also: "redact export publish" },
 };
@@ -93,10 +92,11 @@ export function SessionHead({ onPlay, playing, timeline, usage }: Props) {
   );
 }
 
-/** The timeline and the tabs of the panel, in the header and in the line that stays of it. */
+/** The timeline, the panel and sharing, in the header and in the line that stays of it. */
 export function HeadLinks({ timeline = false }: { timeline?: boolean }) {
   const { source, thread } = useThreadStore();
   const panel = use(PanelContext);
+  const [first = "about", ...others] = panelTabs(source, thread);
   return (
     <>
       <a
@@ -107,11 +107,14 @@ export function HeadLinks({ timeline = false }: { timeline?: boolean }) {
       >
         Timeline
       </a>
-      {panelTabs(source, thread).map((tab) => (
-        <PanelLink key={tab} className={tab === "files" || tab === "context" ? "link-button" : "link-button secondary"} panel={{ tab, chosen: "" }} current={panel?.tab === tab} title={ACTIONS[tab].name}>
-          {TAB_NAMES[tab]}
+      <PanelLink className="link-button" panel={{ tab: first, chosen: "" }} current={panel !== null && panel.tab !== "share"} title="Files, context, requests and facts beside the messages">
+        Details
+      </PanelLink>
+      {others.includes("share") && (
+        <PanelLink className="link-button" panel={{ tab: "share", chosen: "" }} current={panel?.tab === "share"} title={ACTIONS.share.name}>
+          Share
         </PanelLink>
-      ))}
+      )}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The panel beside the messages: files, context, requests, facts about the session, and sharing, each a tab. */
+/** The panel beside the messages: files, context and requests, facts about the session, and sharing, each a tab. */
 
 import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 import { useThreadStore } from "../contexts";
@@ -11,17 +11,15 @@ import { About } from "./About";
 import { ContextTab } from "./ContextTab";
 import { FilesTab } from "./FilesTab";
 import { PanelLink, usePanel } from "./PanelLink";
-import { RequestsTab } from "./RequestsTab";
 import { ShareTab } from "./ShareTab";
 
-export const TAB_NAMES: Record<PanelTab, string> = { files: "Files", context: "Context", requests: "Requests", about: "About", share: "Share" };
+const TAB_NAMES: Record<PanelTab, string> = { files: "Files", context: "Context", about: "About", share: "Share" };
 
 /** The tabs that there is something for. */
 export function panelTabs(source: Source, thread: ThreadRef): PanelTab[] {
   const known: Record<PanelTab, boolean> = {
     files: source.can.files,
     context: source.context !== undefined && thread.branch === undefined && (source.requests !== undefined || thread.agent === undefined),
-    requests: source.requests !== undefined && thread.branch === undefined,
     about: true,
     share: source.exportUrl(thread) !== null && thread.agent === undefined,
   };
@@ -64,7 +62,6 @@ function Tab({ panel: { tab, chosen }, usage }: { panel: Panel; usage: UsageSumm
   if (!panelTabs(source, thread).includes(tab)) return <p className="note">Not available here.</p>;
   if (tab === "files") return <FilesTab chosen={chosen} />;
   if (tab === "context") return <ContextTab chosen={chosen} fills={usage?.context ?? []} />;
-  if (tab === "requests") return <RequestsTab chosen={chosen} />;
   return tab === "about" ? <About usage={usage} /> : <ShareTab session={thread.session} chosen={chosen} />;
 }
 
@@ -73,7 +70,7 @@ type Saved = { panel?: { place: string; top: number } } | null;
 /** Keep the scroll position of what is shown in the panel, and return to it; another tab begins at its top. */
 function useKeptScroll(panel: RefObject<HTMLElement | null>, { tab, chosen }: Panel): void {
   const place = `${tab} ${chosen}`;
-  const view = tab === "requests" && chosen ? "request" : tab;
+  const view = tab === "context" ? place : tab;
   useLayoutEffect(() => void panel.current?.scrollTo(0, 0), [view]);
   useLayoutEffect(() => {
     const element = panel.current;

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from reread.addons.rerun.aside import ASIDE
 from reread.addons.rerun.scene import Scene, SceneFile
 from reread.base import jsontext
 from reread.storage.kept_file import read_whole
@@ -28,6 +29,8 @@ TOLD = ".told"
 LARGEST_SAID = 64 << 20
 TOP = "/reread"
 """The folder inside the box with what is needed to play."""
+MANAGED = "/etc/claude-code"
+"""Settings for all users of this machine: they are not the session's."""
 PAGES, CERTIFICATE = "page_server.py", "cert.pem"
 """What answers as pages did, and what the client trusts them by."""
 KEY = "reread-dummy-key-0000000000000000"
@@ -38,8 +41,6 @@ NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 START = "2020-01-01T00:00:00Z"
 SAME_COMMIT = {"GIT_AUTHOR_DATE": START, "GIT_COMMITTER_DATE": START}
 """The client tells the model the name of the last commit, so each play of the same files has the same."""
-RUNS_PROGRAMS = ("settings.json", "settings.local.json", ".mcp.json", ".claude.json")
-"""Files of the client that name programs to be started."""
 
 
 class BoxPlan(msgspec.Struct):
@@ -110,7 +111,7 @@ class Box:
         self._guard = _guard(self.top)
         self._alive: Liveline | None = None
         self._ports: list[int] = []
-        for name in ("root", "home", "work", "wire", "dry", "bin"):
+        for name in ("root", "home", "work", "wire", "dry", "bin", "empty"):
             (self.top / name).mkdir()
         self.home: Path = self.top / "home"
         self.work: Path = self.top / "work"
@@ -138,6 +139,7 @@ class Box:
 
     def outside(self, path: str) -> Path | None:
         """Return where a path of the box is; None if it is not kept."""
+        path += ASIDE if path in self.scene.aside else ""
         for inner, outer in ((self.folder, self.work), (self.user_home, self.home)):
             if path == inner or path.startswith(inner + "/"):
                 found = Path(os.path.normpath(outer / path[len(inner) :].lstrip("/")))
@@ -146,10 +148,6 @@ class Box:
 
     def _put_files(self) -> None:
         for file in self.scene.files:
-            parts = file.path.split("/")
-            if ".git" in parts or parts[-1] in RUNS_PROGRAMS:
-                self.scene.notes.append(f"{file.path} is not there: it can name programs, which would be run.")
-                continue
             target = self.outside(self._moved(file.path))
             if target is None:
                 self.scene.notes.append(f"{file.path} lies outside the project and the home folder, and is not there.")
@@ -233,6 +231,7 @@ class Box:
         shown = [(str(path), str(path)) for path in prefixes if not _is_shown(path)]
         shown += [(f"{TOP}/client", str(program)), (f"{TOP}/bin", str(self.top / "bin"))]
         shown += [("/etc/hosts", str(self.top / "hosts"))] if self._ports else []
+        shown += [(MANAGED, str(self.top / "empty"))] if Path(MANAGED).is_dir() else []
         own = [(self.user_home, str(self.home)), (self.folder, str(self.work))]
         own += [(f"{TOP}/wire", str(self.top / "wire")), (f"{TOP}/dry", str(self.top / "dry"))]
         own.sort(key=lambda one: one[0].count("/"))

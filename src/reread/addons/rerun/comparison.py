@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reread.addons.rerun.aside import with_own_paths
 from reread.addons.rerun.names import learn, renamed, settled
 from reread.base import jsontext
 from reread.base.canonical_json import canonical
@@ -96,7 +97,7 @@ class Comparison:
 
     def settled(self, text: str) -> str:
         """Return a text of the record, or of now, without what differs in every run."""
-        return settled(renamed(text, self._names), self._own)
+        return settled(renamed(with_own_paths(text), self._names), self._own)
 
     def calls(self, turns: int | None = None) -> list[PlayedCall]:
         """Return what became of each call of the active branch and of the agents."""
@@ -135,7 +136,7 @@ class Comparison:
             text = canonical(call.input).decode("utf-8", "replace")
         except ValueError:  # nested too deep
             text = repr(call.input)
-        return renamed(text, self._names)
+        return renamed(with_own_paths(text), self._names)
 
     def requests(self) -> list[PlayedRequest]:
         """Return the requests that were sent now, each beside the one that was recorded at its place."""

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import socket
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from reread.addons.rerun.aside import set_aside
 from reread.addons.rerun.beside import answer_beside
 from reread.addons.rerun.cassette import MAIN, ApiFault, Cassette, Object, request_texts
 from reread.addons.rerun.events import DELTA, cut_events, stream_events
@@ -84,6 +85,8 @@ class FakeApi:
         """The beginning of every path: who does not know it gets nothing."""
         self.player: SessionPlayer | None = None
         """Who is told of what happened while an answer came; without one, every answer is given to its end."""
+        self.aside: Container[str] = ()
+        """The files that lie under another name where the client runs."""
         self._failed: dict[tuple[str, int], int] = {}
         self._names: dict[str, str] = {}
         """What the client calls now what the record calls otherwise."""
@@ -189,6 +192,7 @@ class FakeApi:
             if id is not None and id in self.cassette.told and id not in self._learned:
                 self._learned.add(id)
                 learn(self.cassette.told[id], "\n".join(request_texts(block)), self._names)
+        message = set_aside(message, self.aside) if message is not None and self.aside else message
         if message is None or not self._names:
             return message
         said = jsontext.dumps(message).decode("utf-8", "surrogatepass")

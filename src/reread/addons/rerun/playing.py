@@ -344,6 +344,7 @@ def _play(
 
     retries = str(api.cassette.retries)
     env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
+    api.aside = scene.aside
     api.start(box.socket)
     try:
         process = box.start(words, program.folder, env)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reread.addons.rerun.aside import PATH, absolute, names_programs
 from reread.base.choices import DENIED, DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.reads import read_of
+from reread.history.versions import CREATE
 from reread.model.conversation import Call, Message
 from reread.model.record_kinds import SYNTHETIC
 
@@ -89,6 +91,8 @@ class Scene(msgspec.Struct):
     """The client's own tools that it had, if they are not those that it has by default."""
     agents: dict[str, Object]
     """The types of agents that are not the client's own, as it takes them with `--agents`."""
+    aside: frozenset[str]
+    """The files, as they are named, that lie under another name because they could name programs."""
     notes: list[str]
     """What cannot be as it was, each in a sentence."""
 
@@ -114,6 +118,7 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         branches[0] if branches and branches[0] != "HEAD" else None,
         _tools(session),
         _agents(session, notes),
+        _aside(session, folder, files, notes),
         _hooked(session, notes),
     )
 
@@ -161,6 +166,20 @@ def listed_agents(session: Session) -> dict[str, tuple[str, list[str] | None]]:
                 all_of_them = not text or tools == f"{ALL_TOOLS})"
                 found[name] = text or about, None if all_of_them else tools.removesuffix(")").split(", ")
     return found
+
+
+def _aside(session: Session, folder: str, files: Sequence[SceneFile], notes: list[str]) -> frozenset[str]:
+    """Return the names of the files that could name programs for the client to start."""
+    found = {file.path for file in files if names_programs(file.path, file.data.decode("utf-8", "replace"))}
+    named: dict[str, str] = {}
+    for call in _all_calls(session):
+        path = as_str(as_dict(call.input).get(PATH))
+        if path is not None:
+            named[path] = absolute(path, folder)
+            if names_programs(named[path], repr(call.input)):
+                found.add(named[path])
+    notes += [f"{path} lies beside its place: it could name programs, which would be run." for path in sorted(found)]
+    return frozenset({*found, *(path for path, whole in named.items() if whole in found)})
 
 
 def _hooked(session: Session, notes: list[str]) -> list[str]:
@@ -299,7 +318,7 @@ def _files(session: Session, folder: str, notes: list[str]) -> Iterator[SceneFil
         first = history.versions[0]
         seen.add(history.path)
         before = history.before(first)
-        if before is None:
+        if before is None or first.action == CREATE:
             if not first.before_known:
                 notes.append(f"What {history.path} was at first is not known.")
             created.add(history.path)

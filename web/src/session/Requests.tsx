@@ -1,30 +1,21 @@
-/** The API requests that the client noted: a list, or one of them with what it changed and all that it had. */
+/** The API requests that the client noted: all of them as a list, and one with what it changed and all that it had. */
 
 import { useThreadStore } from "../contexts";
 import { Count } from "../kit/Figure";
-import { capitalized, exact, fullTime, model, timeOfDay } from "../kit/format";
+import { exact, fullTime, model, timeOfDay } from "../kit/format";
 import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { CutsContext } from "../nodes/nodeProps";
 import { NodeList } from "../nodes/NodeList";
-import type { RequestBody, RequestInfo, RequestList } from "../data/values";
-import { Proof } from "./ContextTab";
-import { PanelLink, PlaceLink, usePanel } from "./PanelLink";
-import { Steps } from "./Steps";
+import type { RequestInfo, RequestList } from "../data/values";
+import { PanelLink, PlaceLink } from "./PanelLink";
 
 /** The requests are listed again after this many new messages. */
 const STEP = 10;
 
-export function RequestsTab({ chosen }: { chosen: string }) {
-  return (
-    <section className="requests-tab" aria-label="Requests">
-      {/^\d{1,9}$/.test(chosen) ? <OneRequest number={Number(chosen)} /> : <AllRequests />}
-    </section>
-  );
-}
-
-function AllRequests() {
+/** All requests; `current` is the number of the one whose context is shown. */
+export function AllRequests({ current }: { current: number | null }) {
   const { source, thread, total } = useThreadStore();
   const [pages, setPages] = useKept("pages of requests", 1);
   const load = (start: number): Promise<RequestList> => source.requests?.(thread, start) ?? Promise.reject(new Error("Not known here."));
@@ -37,8 +28,6 @@ function AllRequests() {
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
   if (loaded.state === "loading") return <p className="muted loading">Loading…</p>;
   const { requests } = loaded.value;
-  if (!requests.length)
-    return <p className="note">No API requests are recorded in this session. Claude Code records them since version 2.1.325.</p>;
   return (
     <>
       <table className="requests">
@@ -55,7 +44,7 @@ function AllRequests() {
         </thead>
         <tbody>
           {requests.map((request, at) => (
-            <RequestRow key={request.number} request={request} before={requests[at - 1]} />
+            <RequestRow key={request.number} request={request} before={requests[at - 1]} current={request.number === current} />
           ))}
         </tbody>
       </table>
@@ -69,13 +58,13 @@ function AllRequests() {
 }
 
 /** The turn and the model only where they change. */
-function RequestRow({ request, before }: { request: RequestInfo; before: RequestInfo | undefined }) {
+function RequestRow({ request, before, current }: { request: RequestInfo; before: RequestInfo | undefined; current: boolean }) {
   const { thread } = useThreadStore();
   const { number, turn, time, tokens, read_tokens: read, output_tokens: output, cache_breaks: breaks } = request;
   return (
-    <tr className={breaks.length ? "broken" : undefined}>
+    <tr aria-current={current ? "true" : undefined}>
       <td className="num">
-        <PanelLink panel={{ tab: "requests", chosen: String(number) }} title="See this request">
+        <PanelLink panel={{ tab: "context", chosen: String(number) }} title="See this request">
           {number}
         </PanelLink>
       </td>
@@ -106,76 +95,33 @@ function RequestRow({ request, before }: { request: RequestInfo; before: Request
   );
 }
 
-function OneRequest({ number }: { number: number }) {
+/** What a request sent: what it changed since the one before, or all of it. */
+export function OneRequest({ number }: { number: number }) {
   const { source, thread } = useThreadStore();
-  const [changes, setChanges] = useKept(`changes of request ${number}`, number > 1);
+  const [wanted, setWanted] = useKept("changes of requests", true);
   const [whole, setWhole] = useKept(`whole request ${number}`, false);
+  const changes = wanted && number > 1;
   const load = () => source.request?.(thread, number, changes, whole) ?? Promise.reject(new Error("Not known here."));
   const loaded = useLastReady(useAsync(`${number} ${changes} ${whole}`, load));
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
   if (loaded.state === "loading") return <p className="muted loading">Loading…</p>;
-  const body = loaded.value;
-  const shown = `request${body.info.number}-${changes ? "changes" : "all"}`;
+  const { info, cut, nodes } = loaded.value;
   return (
-    <>
-      <RequestPlace body={body} />
-      {body.info.cache_breaks.map((text) => (
-        <p key={text} className="cache-break">
-          <PlainText text={capitalized(text)} />
+    <div className="one-request" aria-busy={!loaded.isCurrent}>
+      {info.purpose && <PlainText as="p" className="muted" text={info.purpose} />}
+      {number > 1 && (
+        <p className="chips" role="group" aria-label="What to show">
+          <button type="button" className="chip" aria-pressed={changes} onClick={() => setWanted(true)}>
+            Changes since the one before
+          </button>
+          <button type="button" className="chip" aria-pressed={!changes} onClick={() => setWanted(false)}>
+            All of it
+          </button>
         </p>
-      ))}
-      <p className="chips" role="group" aria-label="What to show">
-        <button type="button" className="chip" aria-pressed={changes} onClick={() => setChanges(true)}>
-          Changes since the one before
-        </button>
-        <button type="button" className="chip" aria-pressed={!changes} onClick={() => setChanges(false)}>
-          All of it
-        </button>
-      </p>
-      <CutsContext value={{ cuts: body.cut, loadWhole: () => setWhole(true) }}>
-        <NodeList nodes={body.nodes} place={shown} />
+      )}
+      <CutsContext value={{ cuts: cut, loadWhole: () => setWhole(true) }}>
+        <NodeList nodes={nodes} place={`request${info.number}-${changes ? "changes" : "all"}`} />
       </CutsContext>
-    </>
-  );
-}
-
-function RequestPlace({ body }: { body: RequestBody }) {
-  const { thread } = useThreadStore();
-  const show = usePanel();
-  const { number, turn, purpose } = body.info;
-  const step = (by: number) => show({ tab: "requests", chosen: String(number + by) }, { inPlace: true });
-  return (
-    <>
-      <p className="panel-place">
-        <span>
-          {turn !== null && (
-            <>
-              <PlaceLink thread={thread} target={{ turn }} title="Go to this turn">
-                Turn {turn}
-              </PlaceLink>
-              {" · "}
-            </>
-          )}
-          <strong>
-            request {number} of {body.requests}
-          </strong>
-        </span>
-        <Proof context={body} />
-        <Steps what="request" at={number} last={body.requests} onStep={step} />
-      </p>
-      <p className="muted panel-facts">
-        {body.info.tokens !== null && (
-          <PanelLink panel={{ tab: "context", chosen: String(number) }} title="See what filled the context">
-            <Count value={body.info.tokens} unit="tokens" /> tokens
-          </PanelLink>
-        )}
-        {purpose && (
-          <span>
-            <PlainText text={purpose} />
-          </span>
-        )}
-        <PanelLink panel={{ tab: "requests", chosen: "" }}>All requests</PanelLink>
-      </p>
-    </>
+    </div>
   );
 }
