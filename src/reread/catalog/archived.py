@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
@@ -17,11 +17,10 @@ from reread.base.times import parse_timestamp
 from reread.catalog.header import Header
 from reread.disk.reverse_lines import open_lines_backwards
 from reread.disk.transcript_file import open_transcript
-from reread.model.authors import HUMAN, origin_kind, user_kind
-from reread.model.content import first_text
-from reread.model.record_kinds import TURN_STARTERS
-from reread.records.decode import Record
 from reread.storage.kept_file import read_whole
+
+if TYPE_CHECKING:
+    from reread.records.decode import Record
 
 NAME = "archived.json"
 LARGEST = 4096
@@ -66,6 +65,8 @@ def _read_mark(transcript: str) -> Mark | None:
 
 def _was_prompted(transcript: str, since: datetime) -> bool:
     """True if a prompt was typed after a time; records before it end the search."""
+    from reread.records.decode import Record  # loaded late: lists read no records
+
     try:
         with open_transcript(Path(transcript)) as file:
             for line in open_lines_backwards(file, FARTHEST):
@@ -83,6 +84,10 @@ def _was_prompted(transcript: str, since: datetime) -> bool:
 
 
 def _is_prompt(record: Record) -> bool:
+    from reread.model.authors import HUMAN, origin_kind, user_kind
+    from reread.model.content import first_text
+    from reread.model.record_kinds import TURN_STARTERS
+
     envelope = record.envelope
     if envelope.isSidechain:
         return False

@@ -23,11 +23,13 @@ from reread.storage.json_update import change_object
 
 LOCK = "archived.lock"
 """Held in reread's own folder while a mark is written; the client replaces the file as a whole."""
-Roots = str | Path | Sequence[str | Path] | None
 
 
 def tag_sessions(
-    *names: str | Path, add: str | Iterable[str] = (), remove: str | Iterable[str] = (), root: Roots = None
+    *names: str | Path,
+    add: str | Iterable[str] = (),
+    remove: str | Iterable[str] = (),
+    root: str | Path | Sequence[str | Path] | None = None,
 ) -> list[Header]:
     """Add tags to sessions, or take them away, and return the sessions as they are then.
 
@@ -48,7 +50,9 @@ def tags() -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
-def archive_sessions(*names: str | Path, undo: bool = False, root: Roots = None) -> list[Header]:
+def archive_sessions(
+    *names: str | Path, undo: bool = False, root: str | Path | Sequence[str | Path] | None = None
+) -> list[Header]:
     """Put sessions into Claude Code's own archive, or with `undo` out of it, and return them as they are then.
 
     Its list of sessions to resume, and that of reread, leave archived ones out. Nothing is moved or deleted, and the
@@ -74,7 +78,9 @@ def archive_sessions(*names: str | Path, undo: bool = False, root: Roots = None)
     return found
 
 
-def _named(names: Iterable[str | Path], root: Roots, *, prompts: bool = False) -> list[Header]:
+def _named(
+    names: Iterable[str | Path], root: str | Path | Sequence[str | Path] | None, *, prompts: bool = False
+) -> list[Header]:
     """Return the sessions with some names, each once."""
     known = {os.path.abspath(header.path): header for header in sessions(prompts=prompts, root=root)}  # noqa: PTH100
     found: list[Header] = []

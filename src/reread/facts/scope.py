@@ -14,7 +14,6 @@ from reread.accounting.collect import Inputs
 from reread.accounting.prices import current_prices, parse_model_id
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
-from reread.catalog.annotations import tagged_sessions
 from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
@@ -171,7 +170,11 @@ def _machines(wanted: Names) -> Test | None:
 
 
 def _tags(wanted: Names) -> Test | None:
-    return tagged_sessions(wanted).__contains__ if split_names(wanted) else None
+    if not split_names(wanted):
+        return None
+    from reread.catalog.annotations import tagged_sessions  # most reports ask for no tag
+
+    return tagged_sessions(wanted).__contains__
 
 
 def _flag(wanted: bool | str) -> Test | None:

@@ -33,7 +33,7 @@ from reread.index.query import (
     named,
     parse_kinds,
     parse_query,
-    parse_tags,
+    with_tags,
 )
 from reread.index.store import (
     BrokenIndex,
@@ -180,7 +180,7 @@ def search_filters(
     if tool:
         filters.append(_any([named("tool")(name) for name in _list(tool)]))
     if tag:
-        filters.append(parse_tags(tag))
+        filters.append(with_tags(tag))
     if errors:
         filters.append(Errors())
     fields = (("model", model), ("branch", branch), ("path", path))

@@ -357,7 +357,7 @@ def _project(text: str) -> Node:
     return InProject((text,))
 
 
-def parse_tags(text: str | Sequence[str]) -> Node:
+def with_tags(text: str | Sequence[str]) -> Node:
     """Return a node for the sessions with one of some tags."""
     return _either([InSession(filename_for(id).lower()) for id in sorted(tagged_sessions(text))])
 
@@ -378,7 +378,7 @@ FIELDS: dict[str, Callable[[str], Node]] = {
     "is": _state,
     "project": _project,
     "session": lambda text: InSession(text.lower()),
-    "tag": parse_tags,
+    "tag": with_tags,
     "since": lambda text: Period(since=parse_bound_ms(text, None)),
     "after": lambda text: Period(since=parse_bound_ms(text, None, end=True)),
     "until": lambda text: Period(until=parse_bound_ms(text, None, end=True)),
