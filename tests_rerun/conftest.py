@@ -12,7 +12,8 @@ from reread.addons.rerun.clients import Client, install_client
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 VERSIONS = ("2.1.327", "2.1.220", "2.0.55")
 """The newest one that is known to play, one before requests were noted, and an old one."""
-GOLDEN = Path(__file__).parent.parent / "examples" / "rerun" / "push.jsonl"
+ROOT = Path(__file__).parent.parent
+GOLDEN = ROOT / "examples" / "rerun" / "push.jsonl"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

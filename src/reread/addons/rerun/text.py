@@ -10,14 +10,15 @@ from reread.addons.rerun.playing import Rerun
 from reread.base.text import one_line, plural
 
 MOST = 12
-LONGEST_DETAIL = 70
+WIDTH = 80
 
 
 def rerun_lines(found: Rerun) -> Iterator[str]:
     """Yield what became of a session: its calls, requests and files, and what could not be as it was."""
     how = "dry" if found.dry else "live"
     recorded = f"recorded on {found.recorded or 'an unknown version'}"
-    yield f"{one_line(found.title, 60)} · {recorded} · played on {found.played}, {how} · {found.seconds:.0f} s"
+    yield one_line(found.title, WIDTH)
+    yield f"{recorded} · played on {found.played}, {how} · {found.seconds:.0f} s"
     if found.failure:
         yield f"not played to the end: {found.failure}"
     yield from _calls(found)
@@ -60,7 +61,7 @@ def _call_line(call: PlayedCall) -> str:
     became = (
         "not reached" if not call.reached else f"{call.was} → {call.now}" if call.was != call.now else "other input"
     )
-    said = f": {one_line(call.detail, LONGEST_DETAIL)}" if call.detail else ""
+    said = f"\n{'':11}{one_line(call.detail, WIDTH - 11)}" if call.detail else ""
     return f"  {turn:<8} {one_line(call.title, 40):<40} {became}{said}"
 
 
@@ -90,6 +91,7 @@ def _change(change: PartChange) -> str:
 def _most(lines: list[str], head: str = "") -> Iterator[str]:
     if lines and head:
         yield head
-    yield from lines[:MOST]
+    for line in lines[:MOST]:
+        yield from line.split("\n")
     if len(lines) > MOST:
         yield f"  and {len(lines) - MOST} more; --json has all"
