@@ -334,7 +334,7 @@ def test_only_what_no_person_denied_is_advised_away(
     tool: str, error: str, kind: str | None, deed: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     root = tmp_path_factory.mktemp("home")
-    more = {"toolDenialKind": kind} if kind else {}
+    more: dict[str, Any] = {"toolDenialKind": kind} if kind else {}
     write_calls(root, [(tool, "git push origin main" if tool == "Bash" else {"url": "x"}, error)] * 3, **more)
     found = [item.deed for item in reread.advise(root=root).items]
     assert len(found) == bool(deed) and all(deed in one for one in found)
