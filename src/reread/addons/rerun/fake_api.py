@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import socket
 import threading
@@ -114,7 +115,9 @@ class FakeApi:
             self._port = listening.getsockname()[1]
         else:
             listening = socket.socket(socket.AF_UNIX)
-            listening.bind(str(path))
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            listening.bind(f"/proc/self/fd/{folder}/{path.name}")  # a path of more than 107 bytes cannot be named
+            os.close(folder)
         config = uvicorn.Config(
             self._app(), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
         )
