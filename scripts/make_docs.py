@@ -239,7 +239,7 @@ ORDER = {
 }
 """The public names by what they are for, and the types that they give."""
 INTERNAL = {
-    "FakeApi": "answer cassette session start stop token",
+    "FakeApi": "answer cassette player session start stop token",
     "Client": "words",
     "Message": "bodies partial prints seen usage_records usage_rows",
     "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",

@@ -148,6 +148,7 @@ from reread.reports.diff_report import FileDifference as FileDifference
 from reread.reports.diff_report import SessionDiff as SessionDiff
 from reread.reports.digest_report import Digest as Digest
 from reread.reports.digest_report import DigestCommit as DigestCommit
+from reread.reports.digest_report import DigestFailure as DigestFailure
 from reread.reports.digest_report import DigestFile as DigestFile
 from reread.reports.digest_report import DigestProject as DigestProject
 from reread.reports.digest_report import DigestPull as DigestPull
