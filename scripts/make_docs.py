@@ -129,13 +129,13 @@ ORDER = {
         "value_types.DigestCommit",
         "value_types.DigestPull",
         "value_types.DigestTest",
+        "value_types.DigestFailure",
     ),
     "Teams": (
         "team",
-        "value_types.Team",
-        "value_types.TeamDigest",
-        "value_types.Writer",
-        "value_types.ChainFinding",
+        "addons.team.reports.Team",
+        *(f"addons.team.values.{name}" for name in ("TeamDigest", "Writer")),
+        "dataset.chain.ChainFinding",
     ),
     "Checking": ("check", "Finding"),
     "Counting": (

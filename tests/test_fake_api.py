@@ -212,6 +212,14 @@ def test_what_was_not_recorded_is_said_and_ends_the_turn() -> None:
     assert api.unrecorded == [other, after]
 
 
+def test_an_error_that_ended_a_turn_is_told_in_the_words_of_the_api() -> None:
+    more = {"isApiErrorMessage": True, "apiErrorStatus": 400, "error": "invalid_request"}
+    failed = reply("API Error: 400 No such model", id="m1", **more)
+    failed["message"]["model"] = "<synthetic>"
+    fault = FakeApi(read(*told(user("Run it"), failed))).answer(asked([FIRST])).fault
+    assert fault is not None and (fault.status, fault.message) == (400, "No such model")
+
+
 def test_only_who_knows_the_address_is_answered() -> None:
     with reread.fake_api(small()) as api:
         body = json.dumps(asked([FIRST])).encode()

@@ -132,6 +132,102 @@ def test_which_files_could_name_programs(path: str, text: str, names: bool) -> N
     assert (path in scene.aside) is names
 
 
+def used(name: str, data: Object, told_back: Any = "ok", **given: Any) -> reread.Session:
+    """A session with one call."""
+    rows = told(user("Go"), reply(use("t1", name, **given), id="m1"), answer(result("t1", told_back), data=data))
+    return read(*({**row, "cwd": PROJECT, "version": "2.1.325"} for row in rows))
+
+
+def shown(session: reread.Session) -> dict[str, bytes]:
+    return {file.path: file.data for file in scene_of(session).files}
+
+
+def test_pictures_documents_and_notebooks_are_as_they_were_read() -> None:
+    picture = {"type": "image", "file": {"base64": "aGk=", "type": "image/png"}}
+    assert shown(used("Read", picture, file_path="a.png")) == {f"{PROJECT}/a.png": b"hi"}
+    broken = {"type": "pdf", "file": {"base64": "no base64!"}}
+    assert shown(used("Read", broken, file_path=f"{PROJECT}/a.pdf")) == {}
+    cells = [
+        {"cellType": "markdown", "source": "# T", "cell_id": "a"},
+        {"cellType": "code", "source": "1", "cell_id": "b", "language": "r", "outputs": [{"output_type": "stream"}]},
+    ]
+    (data,) = shown(used("Read", {"type": "notebook", "file": {"cells": cells}}, file_path="n.ipynb")).values()
+    notebook = json.loads(data)
+    assert [(cell["cell_type"], cell["id"], cell["source"]) for cell in notebook["cells"]] == [
+        *(("markdown", "a", "# T"), ("code", "b", "1"))
+    ]
+    assert notebook["metadata"]["language_info"] == {"name": "r"}
+
+
+def test_files_that_a_search_named_are_there() -> None:
+    found = used("Glob", {"filenames": ["src/a.py", f"{PROJECT}/b.py", 3]}, pattern="*")
+    assert shown(found) == {f"{PROJECT}/src/a.py": b"", f"{PROJECT}/b.py": b""}
+    text = "a-b.py-1-x\na-b.py:2:TODO\n--\nc.py:9999999:far\n"
+    found = used("Grep", {"mode": "content", "content": text}, pattern="TODO")
+    assert shown(found) == {f"{PROJECT}/a-b.py": b"x\nTODO\n"}
+
+
+SKILL = "Base directory for this skill: /home/dev/proj/.claude/skills/demo\n\n# Demo\nSay hi.\n\n\nARGUMENTS: x y"
+
+
+def test_skills_and_commands_are_as_the_model_was_told() -> None:
+    listing = attachment("skill_listing", {"content": "- demo: A demo: it says hi.\n- hello: say hello"})
+    named = "<command-name>/hello</command-name>\n<command-args>Ann</command-args>"
+    rows = told(
+        listing,
+        user("Show"),
+        reply(use("t1", "Skill", skill="demo", args="x y"), id="m1"),
+        answer(result("t1", "Launching skill: demo")),
+        user([{"type": "text", "text": SKILL}], isMeta=True, sourceToolUseID="t1"),
+        reply("Hi.", id="m2"),
+        user(named),
+        user([{"type": "text", "text": "Say hello to Ann."}], isMeta=True),
+        reply("Hello.", id="m3"),
+        user("<command-name>/init</command-name>"),
+        user([{"type": "text", "text": "Look at the code."}], isMeta=True),
+    )
+    files = shown(read(*({**row, "cwd": PROJECT} for row in rows)))
+    assert {path: data.decode() for path, data in files.items()} == {
+        f"{PROJECT}/.claude/skills/demo/SKILL.md": (
+            '---\ndescription: "A demo: it says hi."\n---\n\n# Demo\nSay hi.\n'
+        ),
+        f"{PROJECT}/.claude/commands/hello.md": '---\ndescription: "say hello"\n---\n\nSay hello to $ARGUMENTS.',
+    }
+
+
+LISTS = (
+    ("TodoWrite", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "0"}),
+    ("TaskCreate", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "1"}),
+    ("Bash", {}),
+)
+
+
+@pytest.mark.parametrize(("name", "environment"), LISTS)
+def test_the_list_of_tasks_is_the_one_it_had(name: str, environment: Object) -> None:
+    assert scene_of(used(name, {})).lists == environment
+
+
+def test_a_structured_answer_without_its_schema_is_named() -> None:
+    scene = scene_of(used("StructuredOutput", {}, n=3))
+    assert scene.schema is None and any("structured answer" in note for note in scene.notes)
+
+
+def test_a_command_whose_end_is_not_recorded_differs_in_nothing() -> None:
+    rows = told(user("Run"), reply(use("t1", command="make"), id="m1"))
+    session = read(*rows)
+    (record,) = scene_of(session).commands
+    assert (record.out, record.code) == ("", 0) and "the record ends" in record.err
+    done = read(*rows, answer(result("t1", "made")))
+    (call,) = Comparison(session, done).calls()
+    assert call.is_same and call.was == "running"
+    assert not Comparison(session, read(user("Run"))).calls()[0].is_same
+
+
+def test_searches_are_compared_without_their_order() -> None:
+    both = [used("Grep", {}, "a.py:1\nb.py:2"), used("Grep", {}, "b.py:2\na.py:1"), used("Grep", {}, "b.py:3\na.py:1")]
+    assert [Comparison(both[0], one).calls()[0].same_result for one in both] == [True, True, False]
+
+
 def test_a_file_that_the_session_made_is_not_there_before() -> None:
     path = f"{PROJECT}/new.txt"
     data = {"type": "create", "filePath": path, "content": "x", "structuredPatch": [], "originalFile": None}
@@ -385,7 +481,9 @@ def test_the_programs_of_the_box_need_nothing_but_the_standard_library() -> None
 
 
 def with_server() -> reread.Session:
-    advice = "\n\nThis tool's input schema was not in your prompt when you called it."
+    schema = {"type": "object", "properties": {"code": {"type": "integer"}}}
+    advice = "\n\nThis tool's input schema was not in your prompt when you called it. The input schema is: "
+    advice += f"{json.dumps(schema)}\nIf your input does not match it, correct it."
     return read(
         *told(
             user("Ask it"),
@@ -423,7 +521,8 @@ def test_a_stand_in_for_a_server_answers_as_it_did(tmp_path: Path) -> None:
         check=True,
     ).stdout
     answers = {one["id"]: one for one in map(json.loads, said.splitlines())}
-    assert {tool["name"] for tool in answers[2]["result"]["tools"]} == {"echo", "fail"}
+    tools = {tool["name"]: tool["inputSchema"] for tool in answers[2]["result"]["tools"]}
+    assert tools["echo"] == {"type": "object", "additionalProperties": True} and "code" in tools["fail"]["properties"]
     assert answers[3]["result"] == {"content": [{"type": "text", "text": "echo: hi"}], "isError": False}
     assert answers[4]["result"] == {"content": [{"type": "text", "text": "it failed"}], "isError": True}
     assert answers[5]["result"]["content"][0]["text"] == mcp_server.NOT_RECORDED
@@ -461,6 +560,10 @@ NAMES = (
         "running with ID: bhga55i1m. Output: /t/bhga55i1m.output",
     ),
     ("plan in /p/brave-red-fox.md", "plan in /p/calm-blue-owl.md"),
+    (
+        "Scheduled recurring job 2ba94760 (Every 5 minutes). Next run: Nov 15 1:07am.",
+        "Scheduled recurring job cd08f5c0 (Every 5 minutes). Next run: Nov 15 1:07am.",
+    ),
 )
 
 
@@ -491,6 +594,9 @@ def test_what_differs_in_every_run_is_no_difference() -> None:
     other = "id 1b1b1b1b-0000-4000-8000-000000000002 at 2026-11-16T10:48:43Z, agentId: a08d13a29d748261e"
     assert settled(one) == settled(other)
     assert settled("exit 1") != settled("exit 2")
+    assert settled("Next run: Nov 15 1:07am.") == settled("Next run: Nov 19 10:49pm.")
+    assert settled("scheduled for 02:01:00 (in 3538s)") == settled("scheduled for 11:45:00 (in 9s)")
+    assert settled("saved to: /x/byjo06nnn.txt") == settled("saved to: /x/bze97pwpi.txt")
     assert settled("x mine y", ["mine"]) == settled("x … y")
 
 

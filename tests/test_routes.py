@@ -605,10 +605,6 @@ def test_each_parameter_about_all_sessions_arrives(library: SessionLibrary, monk
     assert ask(app, "/api/now").value == {"now": 1}
     assert (app.state.library, app.state.open_sessions._find) == (library, library.find)
     assert app.state.open_sessions._pause_counting == library.pause_counting
-    team = ask(app, "/api/team")
-    assert team.status == 404 and "serve --team" in team.value["error"]
-    monkeypatch.setattr(routes, "team_page", lambda team, query: {team: query})
-    assert ask(make_app(library, "them"), "/api/team", "by=x").value == {"them": {"by": "x"}}  # type: ignore[arg-type]
 
 
 def test_a_request_waits_for_its_session_without_a_thread(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reread.addons.rerun.fake_api import fake_api as fake_api
     from reread.addons.rerun.playing import rerun as rerun
     from reread.addons.sdk.store import RereadSessionStore as RereadSessionStore
+    from reread.addons.team.reports import team as team
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
     from reread.catalog.header import Header as Header
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from reread.catalog.store import Store as Store
     from reread.dataset.query import sql as sql
     from reread.dataset.tables import tables as tables
-    from reread.dataset.team_tables import team as team
     from reread.errors import Ambiguous as Ambiguous
     from reread.errors import Misuse as Misuse
     from reread.errors import NotFound as NotFound
@@ -132,7 +132,6 @@ _MODULES = {
     "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
-    "team": "dataset.team_tables",
     "trash": "handover.trash",
     "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",

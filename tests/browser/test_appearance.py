@@ -44,7 +44,7 @@ class TestPhone:
         open_calls(page)
         assert not page.evaluate(SCROLLS_SIDEWAYS)
 
-    @pytest.mark.parametrize("address", ["", "#/usage"])
+    @pytest.mark.parametrize("address", ["", "#/insights"])
     def test_other_pages_do_not_scroll_sideways(self, tab: Tab, demo: str, address: str) -> None:
         page = tab(demo + address, **PHONE)
         page.locator(".session-row, table.figures").first.wait_for()
@@ -175,7 +175,7 @@ def test_an_accessibility_check_finds_nothing_on_any_page(
     if width < 1000:
         page.evaluate("location.hash = '#/usage'")
         press("Menu")(page)
-        page.get_by_role("link", name="Statistics").wait_for()
+        page.get_by_role("link", name="Insights").wait_for()
         assert axe(page) == [], "the menu of a phone"
     if width > 1000:
         press("List")(page)
@@ -198,8 +198,7 @@ def test_an_accessibility_check_finds_nothing_without_sessions_or_in_a_team(
     page = tab(serve("serve", "--root", tmp_path / "empty", "--team", bucket), color_scheme=scheme)
     for address, ready in {
         "#/": "main code",
-        "#/usage": "main h1",
-        "#/stats": "main h1",
+        "#/insights": "main h1",
         "#/team": "text=Fewer than three people",
         "#/team?quarter=2026-Q1": "main table",
     }.items():
@@ -238,7 +237,7 @@ def test_back_restores_every_page(tab: Tab, demo: str) -> None:
         page.evaluate("scrollTo(0, 120)")
         until(page, "scrollY > 0 || document.documentElement.scrollHeight <= innerHeight")
         left = page.evaluate(STATE)
-        other = "Statistics" if "/usage" in address else "Usage"
+        other = "Settings" if "All+time" in address else "Insights"
         page.get_by_role("link", name=other, exact=True).first.click()
         page.get_by_role("heading", name=other, exact=True).wait_for()
         page.go_back()
@@ -322,21 +321,25 @@ def test_all_of_an_exported_session_is_printed(tab: Tab, long_session: Path) -> 
     assert_all_is_printed(tab(page.as_uri()), 300)
 
 
+DISTANCE_FROM_TOP = "element => Math.round(element.getBoundingClientRect().y + scrollY)"
+
+
 class TestUsage:
     def test_the_cost_is_on_the_screen_and_pointing_at_the_chart_moves_nothing(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage", viewport={"width": 1440, "height": 900})
         page.get_by_role("button", name="By project").click()
         page.get_by_role("button", name="All time").click()
-        table = page.locator("table.figures").first
+        page.get_by_role("button", name="Figures of each project").click()
+        table = page.get_by_role("region", name="Usage by project").locator("table")
         expect(table.get_by_role("columnheader").nth(1)).to_have_text("Cost")
         expect(page.locator(".bars .num").first).to_be_in_viewport(ratio=1)
         expect(page.locator(".why .bars")).to_be_visible()
-        before = table.bounding_box()["y"]
-        for column in page.locator(".chart svg g:has(.tick)").all()[:4]:
+        before = table.evaluate(DISTANCE_FROM_TOP)
+        for column in page.locator(".costs .chart svg g:has(.tick)").all()[:4]:
             column.locator(".hover").hover(force=True)
-            expect(page.locator(".legend-period")).not_to_contain_text("Total")
-            assert table.bounding_box()["y"] == before
-            assert not re.search(r"\$\d+\.\d{5}", page.locator(".legend").inner_text())
+            expect(page.locator(".costs .legend-period")).not_to_contain_text("Total")
+            assert table.evaluate(DISTANCE_FROM_TOP) == before
+            assert not re.search(r"\$\d+\.\d{5}", page.locator(".costs .legend").inner_text())
 
     def test_the_cost_is_on_the_screen_of_a_phone(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage", **PHONE)

@@ -37,8 +37,8 @@ def is_restored(page: Any, ready: str) -> None:
     page.evaluate("scrollTo(0, 90)")
     page.evaluate("document.querySelector('.side-panel')?.scrollTo(0, 70)")
     left = json.dumps(steady(page), separators=(",", ":"), ensure_ascii=False)
-    page.get_by_role("link", name="Usage", exact=True).first.click()
-    page.get_by_role("heading", name="Usage", exact=True).wait_for()
+    page.get_by_role("link", name="Insights", exact=True).first.click()
+    page.get_by_role("heading", name="Insights", exact=True).wait_for()
     page.go_back()
     page.locator(ready).first.wait_for()
     until(page, f"JSON.stringify({STATE}) === {json.dumps(left)}")
@@ -103,7 +103,7 @@ PAGES: dict[str, tuple[str, str, Callable[[Any], None] | None]] = {
     "timeline": (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", timeline),
     "filters": (f"#/s/{DEMO['letters']}", ".message", conversation),
     "captured": ("#/?captured=1&sort=cost", ".session-row", None),
-    "usage": ("#/usage?period=All+time&by=tool", ".top-sessions a", click("All ", within="main", role="link")),
+    "insights": ("#/insights?period=All+time&by=tool", ".top-sessions a", click("Figures of each tool")),
 }
 
 

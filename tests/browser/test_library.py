@@ -291,7 +291,7 @@ def test_rows_are_one_line_of_32_pixels_and_paths_lose_their_beginning(
     assert axe(page) == []
 
 
-@pytest.mark.parametrize("address", ["#/usage", "#/stats", "#/settings"])
+@pytest.mark.parametrize("address", ["#/insights", "#/settings"])
 def test_a_slash_searches_from_every_page(tab: Tab, demo: str, address: str) -> None:
     page = tab(demo + address)
     page.get_by_role("searchbox", name="Search all sessions").wait_for()

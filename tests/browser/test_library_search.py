@@ -225,7 +225,7 @@ class TestSearch:
 class TestPalette:
     def test_a_session_by_a_few_letters(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage")
-        page.get_by_role("heading", name="Usage").wait_for()
+        page.get_by_role("heading", name="Insights").wait_for()
         page.keyboard.press("Control+k")
         page.keyboard.type("flaky")
         expect(page.locator(".palette-entry").first).to_contain_text("Fix the flaky ceiling test")
@@ -239,7 +239,7 @@ class TestPalette:
         page.keyboard.press("Meta+k")
         page.keyboard.type("usage")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+        expect(page.get_by_role("heading", name="Insights")).to_be_visible()
 
     def test_an_action_of_every_page_and_of_this_one(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
@@ -325,8 +325,8 @@ class TestPalette:
         page = tab(demo, **PHONE)
         page.get_by_role("button", name="Menu").tap()
         page.get_by_role("button", name="Go to").tap()
-        page.locator(".palette-entry", has_text="Usage").tap()
-        expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+        page.locator(".palette-entry", has_text="Insights").tap()
+        expect(page.get_by_role("heading", name="Insights")).to_be_visible()
         assert not page.evaluate(SCROLLS_SIDEWAYS)
 
 
@@ -421,7 +421,7 @@ class TestHits:
         expect(page.locator(".hits-summary")).to_contain_text("Unknown state is:odd; use is:error.")
         page.keyboard.press("Control+k")
         expect(page.locator(".palette-entry", has_text="Print")).to_be_visible()
-        expect(page.locator(".palette-entry", has_text="Usage")).to_have_count(0)
+        expect(page.locator(".palette-entry", has_text="Insights")).to_have_count(0)
 
 
 def test_a_search_forgives_and_can_be_narrowed(tab: Tab, serve: Serve, tmp_path: Path) -> None:

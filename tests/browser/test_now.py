@@ -79,7 +79,7 @@ def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two:
     expect(page.get_by_role("heading", level=1)).to_contain_text("Slow")
     expect(page).to_have_title(re.compile(r"^\(1\) .+ · reread$"))
     page.evaluate("location.hash = '#/usage'")
-    expect(page).to_have_title("(1) Usage · reread")
+    expect(page).to_have_title("(1) Insights · reread")
     page.go_back()
     page.go_back()
 

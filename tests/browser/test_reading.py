@@ -405,19 +405,19 @@ def cache_writes(usage: Any) -> int:
 
 class TestUsage:
     def test_chart_table_and_caveats(self, tab: Tab, demo: str) -> None:
-        page = tab(f"{demo}#/usage")
+        page = tab(f"{demo}#/insights")
         page.get_by_role("button", name="All time").click()
-        expect(page.locator(".chart .series-0").first).to_be_visible()
-        expect(page.locator("table.figures tbody tr").first).to_be_visible()
-        expect(page.locator(".note.warning")).to_contain_text("no final token count")
+        expect(page.locator(".costs .chart .series-0").first).to_be_visible()
+        expect(page.locator(".costs .note.warning")).to_contain_text("no final token count")
         page.get_by_role("button", name="By project").click()
-        expect(page.locator(".legend")).to_contain_text("harbor")
+        expect(page.locator(".costs .legend")).to_contain_text("harbor")
         page.get_by_role("button", name="Tokens").click()
-        page.locator(".chart g:has(rect.series-0)").first.hover()
-        expect(page.locator(".legend")).to_contain_text("tokens")
+        page.locator(".costs .chart g:has(rect.series-0)").first.hover()
+        expect(page.locator(".costs .legend")).to_contain_text("tokens")
 
     def test_the_figures_are_those_of_the_command(self, tab: Tab, demo: str) -> None:
-        page = tab(f"{demo}#/usage?period=All+time")
+        page = tab(f"{demo}#/insights?period=All+time")
+        page.get_by_role("button", name="Figures of each project").click()
         for name, by in (("By model", "model"), ("By project", "project"), ("By agent type", "agent_type")):
             page.get_by_role("button", name=name).click()
             table = page.get_by_role("region", name=f"Usage by {by.replace('_', ' ')}")
@@ -431,8 +431,8 @@ class TestUsage:
             assert sorted(shown) == sorted([f"{count:,}" for count in counts] for counts in expected)
 
     def test_every_day_is_a_column_and_a_column_leads_to_its_sessions(self, tab: Tab, demo: str) -> None:
-        page = tab(f"{demo}#/usage?period=All+time")
-        columns = page.locator(".chart g:has(> .hover)")
+        page = tab(f"{demo}#/usage?period=All+time")  # its address of before
+        columns = page.locator(".costs .chart g:has(> .hover)")
         first, today = date(2026, 10, 2), datetime.now().astimezone().date()
         expect(page.locator(".heatmap rect")).to_have_count(7 * 24)
         page.get_by_role("button", name="Day", exact=True).click()
@@ -450,6 +450,7 @@ class TestUsage:
         page.go_back()
         expect(columns).to_have_count(24)
         page.get_by_role("button", name="By tool").click()
+        page.get_by_role("button", name="Figures of each tool").click()
         expect(page.get_by_role("region", name="Usage by tool")).to_contain_text("text only")
 
     def test_bars_lead_to_their_sessions_and_filters_count_only_those(self, tab: Tab, demo: str) -> None:
@@ -468,9 +469,14 @@ class TestUsage:
 
     def test_another_period_is_compared_and_an_empty_one_offers_the_newest(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage?from=2026-11-05&to=2026-11-12")
-        expect(page.locator(".change")).to_contain_text("on 28 Oct – 4 Nov")
+        expect(page.locator(".change")).to_contain_text("vs 28 Oct – 4 Nov")
         cost, mean = (
-            float(page.locator(".usage-totals > *", has_text=name).locator("strong").inner_text().lstrip("≥ $"))
+            float(
+                page.locator(":is(.usage-totals, .small-totals) > *", has_text=name)
+                .locator("strong")
+                .inner_text()
+                .lstrip("≥ $")
+            )
             for name in ("at list prices", "per day on average")
         )
         assert abs(cost / 8 - mean) < 0.01
@@ -478,7 +484,7 @@ class TestUsage:
         page.get_by_label("To").fill("2025-01-31")
         page.get_by_role("button", name=re.compile("Show .*the newest with usage")).click()
         expect(page).to_have_url(re.compile(r"from=2026-\d\d-01"))
-        expect(page.locator(".chart .series-0").first).to_be_visible()
+        expect(page.locator(".costs .chart .series-0").first).to_be_visible()
 
     def test_choices_are_in_the_address(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage?by=project&measure=tokens&period=All+time")
@@ -496,15 +502,15 @@ class TestUsage:
 
 
 class TestFailuresAndRows:
-    def test_failures_come_first_and_lead_to_their_calls(self, tab: Tab, demo: str) -> None:
+    def test_failures_come_before_calls_over_time_and_lead_to_their_calls(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/stats?period=All+time")
         failures = page.get_by_role("region", name="Failures table")
         row = failures.get_by_role("row").nth(1)
         expect(row).to_contain_text("Bash exit 1")
         expect(row.get_by_role("link", name="~/code/harbor")).to_be_visible()
-        assert failures.bounding_box()["y"] < page.locator(".chart").bounding_box()["y"]
+        assert failures.bounding_box()["y"] < page.locator(".calls .chart").bounding_box()["y"]
         row.get_by_role("link", name="4").click()
-        expect(page).to_have_url(re.compile("by=failure&open=exit\\+1"))
+        expect(page).to_have_url(re.compile("calls=failure&open=exit\\+1"))
         expect(page.locator(".counted-calls li")).to_have_count(4)
         page.go_back()
         row.get_by_role("link").last.click()
@@ -514,31 +520,31 @@ class TestFailuresAndRows:
         page = tab(f"{demo}#/stats?period=All+time")
         rows = page.get_by_role("region", name="Statistics table").locator("tbody tr")
         expect(rows).to_have_count(10)
-        page.get_by_role("link", name="All 28").click()
+        page.locator(".calls").get_by_role("link", name="All 28").click()
         expect(rows).to_have_count(28)
         page.go_back()
         expect(rows).to_have_count(10)
         page.route("**/api/reports/stats?*by=project*", lambda route: None)
         page.get_by_role("button", name="Project", exact=True).click()
-        expect(page.locator(".counting")).to_be_visible()
+        expect(page.locator(".calls .counting")).to_be_visible()
         expect(rows).to_have_count(10)
-        expect(page.get_by_role("heading", name="Advice")).to_be_visible()
+        expect(page.get_by_role("heading", name="What should I change?")).to_be_visible()
         page.unroute_all(behavior="ignoreErrors")
 
     @pytest.mark.parametrize(
-        ("address", "requests", "click"),
-        [("usage", "usage", "30 days"), ("usage", "stats", "By tool"), ("stats", "stats", "7 days")],
+        ("part", "requests", "click"),
+        [("costs", "usage", "30 days"), ("costs", "stats", "By tool"), ("calls", "stats", "7 days")],
     )
     def test_figures_from_before_are_pale_and_said_to_be_counted(
-        self, tab: Tab, demo: str, address: str, requests: str, click: str
+        self, tab: Tab, demo: str, part: str, requests: str, click: str
     ) -> None:
-        page = tab(f"{demo}#/{address}?period=All+time")
-        figures = page.locator(".usage-totals").first
+        page = tab(f"{demo}#/insights?period=All+time")
+        figures = page.locator(f".{part} .small-totals").first
         expect(figures).to_be_visible()
         page.route(f"**/api/reports/{requests}?*", lambda route: None)
         page.get_by_role("button", name=click, exact=True).click()
-        expect(page.get_by_role("main")).to_have_attribute("aria-busy", "true")
-        expect(page.get_by_text("Counting…").first).to_be_visible()
+        expect(page.locator(f".{part}")).to_have_attribute("aria-busy", "true")
+        expect(page.locator(f".{part} .counting").first).to_be_visible()
         expect(figures).to_have_css("opacity", "0.45")
         expect(page.get_by_role("button", name=click, exact=True)).to_have_css("opacity", "1")
         page.unroute_all(behavior="ignoreErrors")
@@ -643,7 +649,7 @@ class TestDensity:
 class TestStatistics:
     def test_a_count_lists_the_calls_behind_it_and_each_leads_to_its_place(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/stats?period=All+time")
-        row = page.locator("table.figures tr", has=page.get_by_text("Bash", exact=True))
+        row = page.locator(".calls table.figures tr", has=page.get_by_text("Bash", exact=True))
         row.get_by_role("link").nth(1).click()
         calls = page.locator(".counted-calls a")
         expect(calls).to_have_count(5)
@@ -656,7 +662,7 @@ class TestStatistics:
     def test_plots_and_groups(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/stats?period=All+time")
         page.get_by_role("button", name="Time", exact=True).click()
-        expect(page.locator(".legend")).to_contain_text("model")
+        expect(page.locator(".calls .legend")).to_contain_text("model")
         page.get_by_role("button", name="Failure").click()
         expect(page.get_by_role("region", name="Statistics table")).to_contain_text("exit 1")
 

@@ -36,7 +36,7 @@ export interface ListRoute {
 }
 /** A report, or the settings: the choices made on its page, by name. */
 export interface ReportRoute {
-  page: "usage" | "stats" | "team" | "settings";
+  page: "insights" | "team" | "settings";
   choices: Record<string, string>;
 }
 /** The turns behind a commit that a session made. */
@@ -72,18 +72,24 @@ export function parseRoute(hash: string): Route {
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;
-  if (page !== "library" && page !== "captured") return { page, choices: Object.fromEntries(params) };
+  if (page === "stats") return { page: "insights", choices: callsOf(Object.fromEntries(params)) };
+  if (page !== "library" && page !== "captured") return { page: page === "usage" ? "insights" : page, choices: Object.fromEntries(params) };
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
   const only: Filters = page === "captured" ? { captured: "1" } : {};
   for (const name of FILTER_NAMES) if (params.get(name)) only[name] = params.get(name) ?? "";
   return { page: "library", filter: params.get("q") ?? "", group: params.get("group") ?? "", sort: params.get("sort") ?? "", order, only };
 }
 
+/** What an address of the page of statistics chose, as `insights` names it. */
+function callsOf({ by, all, ...others }: Record<string, string>): Record<string, string> {
+  return { ...others, ...(by && { calls: by }), ...(all && { rows: all }) };
+}
+
 /** The view that shows the session over time. */
 const TIMELINE = "timeline";
 
-/** `captured` was a page; it is a filter now, and its address leads there. */
-const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats", team: "team", settings: "settings" };
+/** `captured` was a page and is a filter now, `usage` and `stats` are parts of `insights`; their addresses lead there. */
+const PAGES = { library: "", captured: "captured", insights: "insights", usage: "usage", stats: "stats", team: "team", settings: "settings" };
 
 /** The address of a report with some choices changed; null takes a choice back. */
 export function reportHref({ page, choices }: ReportRoute, changes: Record<string, string | null>): string {

@@ -5,7 +5,7 @@ test.each(["", "#", "#/"])("%s is the library", (hash) =>
   expect(parseRoute(hash)).toEqual({ page: "library", filter: "", group: "", sort: "", order: "relevance", only: {} }),
 );
 
-test.each(["#/nowhere", "#/usage/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
+test.each(["#/nowhere", "#/insights/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
 
 test("the filter and the order of a list are in its address", () => {
   const only = { project: "/home/a b", from: "2026-11-01", to: "2026-11-30", starred: "1" };
@@ -16,7 +16,8 @@ test("the filter and the order of a list are in its address", () => {
 });
 
 test("pages by name", () => {
-  expect(parseRoute("#/usage").page).toBe("usage");
+  expect(parseRoute("#/usage?by=model")).toEqual({ page: "insights", choices: { by: "model" } });
+  expect(parseRoute("#/stats?by=file&all=1&open=a")).toEqual({ page: "insights", choices: { calls: "file", rows: "1", open: "a" } });
   expect(parseRoute("#/settings").page).toBe("settings");
   expect(parseRoute("#/captured")).toMatchObject({ page: "library", only: { captured: "1" } });
 });

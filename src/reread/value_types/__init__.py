@@ -42,13 +42,9 @@ from reread.catalog.stored_conversation import StoredConversation as StoredConve
 from reread.catalog.stored_line import CaptureRun as CaptureRun
 from reread.catalog.stored_line import StoredLine as StoredLine
 from reread.catalog.writer import ConversationWriter as ConversationWriter
-from reread.dataset.chain import ChainFinding as ChainFinding
 from reread.dataset.query import QueryRows as QueryRows
 from reread.dataset.report import TablesReport as TablesReport
 from reread.dataset.tables import Tables as Tables
-from reread.dataset.team_report import TeamDigest as TeamDigest
-from reread.dataset.team_report import Writer as Writer
-from reread.dataset.team_tables import Team as Team
 from reread.facts.scope import ScopeOptions as ScopeOptions
 from reread.git.notes import CommitNote as CommitNote
 from reread.git.notes import NotedLines as NotedLines

@@ -9,15 +9,16 @@ import type { Advice, Counted, ReportQuery } from "../data/source";
 import { WithCode } from "./ReportNotes";
 import { ShowAll } from "./ReportTable";
 
-const FIRST = 5;
+const FIRST = 3;
 
-export function AdviceList({ only, route }: { only: ReportQuery; route: ReportRoute }) {
+export function AdviceList({ only, route, note }: { only: ReportQuery; route: ReportRoute; note: string | undefined }) {
   const source = useSource();
   const all = route.choices.advice !== undefined;
   const loaded = useCount(JSON.stringify(only), () => source.report<Counted & { sessions: number; advice: Advice[] }>("advice", only));
   return (
-    <section className="advice" aria-labelledby="advice">
-      <h2 id="advice">Advice</h2>
+    <section className="advice" aria-labelledby="advice" aria-busy={loaded.state === "ready" && !loaded.isCurrent}>
+      <h2 id="advice">What should I change?</h2>
+      {note && <p className="note">{note}</p>}
       {loaded.state === "loading" && <p className="muted delayed">Looking…</p>}
       {loaded.state === "failed" && <p className="note error">{loaded.error.message}</p>}
       {loaded.state === "ready" && !loaded.value.advice.length && <p className="muted">Nothing to do differently in {plural(loaded.value.sessions, "session")}.</p>}

@@ -5,7 +5,7 @@ import { exact, isoDay, money, month } from "../kit/format";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Empty } from "../shell/PageStates";
 import type { BudgetState, Report } from "../data/source";
-import { dayAfter, daysOf, type Range } from "./columns";
+import { dayAfter, daysOf, fittingUnit, lastDays, periodOf, type Range, type Unit } from "./columns";
 import { periodName } from "./ColumnChart";
 import { number } from "./figures";
 import { ChosenChip, monthDays, ValueChip } from "./FilterBar";
@@ -17,10 +17,20 @@ export type ReportOnly = Record<string, string>;
 type Choose = (changes: Record<string, string | null>) => void;
 
 /** The choices of a report that are no filters. */
-const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "plot", "open", "state", "all", "failures", "advice", "quarter"]);
+const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "calls", "plot", "open", "state", "all", "rows", "failures", "advice", "quarter"]);
 
 /** The filters among the choices of a report. */
 export const onlyOf = (choices: Record<string, string>): ReportOnly => Object.fromEntries(Object.entries(choices).filter(([name, value]) => value && !OWN.has(name)));
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** The days and the sessions that reports count: two days of one's own, or a period with the unit that suits it. */
+export function scopeOf(choices: Record<string, string>): { range: Range; isOwn: boolean; only: ReportOnly; usual: Unit } {
+  const { from, to, period } = choices;
+  const own: [string, string] | null = from && to && DAY.test(from) && DAY.test(to) && from <= to ? [from, to] : null;
+  const [days, , unit] = periodOf(period);
+  return { range: own ?? lastDays(days), isOwn: own !== null, only: onlyOf(choices), usual: own ? fittingUnit(...own) : unit };
+}
 
 /** The budget of a period for what is counted. */
 export const budgetOf = (budgets: BudgetState[], per: string, { project = null, model = null, ...others }: Partial<Record<string, string | null>>): number | undefined =>
@@ -78,7 +88,7 @@ export function Change({ range: [from, to], only, cost }: { range: Range; only: 
       <strong className="num">
         {change > 0 ? "▲" : change < 0 ? "▼" : "="} {exact(Math.abs(change))} %
       </strong>{" "}
-      on {daysName(since, until)}
+      vs {daysName(since, until)}
     </span>
   );
 }

@@ -7,14 +7,13 @@ import { useSelector } from "../kit/store";
 import { setPageTitle, setWaiting } from "../kit/tabTitle";
 import { toggleTheme } from "../kit/theme";
 import { LibraryStore } from "../data/libraryStore";
+import { InsightsPage } from "../pages/InsightsPage";
 import { LibraryPage } from "../pages/LibraryPage";
 import { useRunning } from "../data/running";
 import { useNotifications } from "../pages/NowPanel";
 import { ReviewPage } from "../pages/ReviewPage";
 import { SettingsPage } from "../pages/SettingsPage";
-import { StatsPage } from "../pages/StatsPage";
 import { TeamPage } from "../pages/TeamPage";
-import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
 import type { Source } from "../data/source";
 import { useActions } from "./actions";
@@ -72,8 +71,8 @@ function Waiting() {
 /** Unless the action of the palette showed something else. */
 const closePalette = () => overlay.shown === "palette" && overlay.show(null);
 
-const REPORTS = { usage: UsagePage, stats: StatsPage, team: TeamPage, settings: SettingsPage };
-const TITLES: Partial<Record<Route["page"], string>> = { usage: "Usage · reread", stats: "Statistics · reread", team: "Team · reread", settings: "Settings · reread" };
+const REPORTS = { insights: InsightsPage, team: TeamPage, settings: SettingsPage };
+const TITLES: Partial<Record<Route["page"], string>> = { insights: "Insights · reread", team: "Team · reread", settings: "Settings · reread" };
 
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   const { can } = useSource();

@@ -30,8 +30,7 @@ export interface EntryGroup {
 
 const PAGES: [name: string, detail: string, href: string][] = [
   ["Sessions", "all sessions", listHref()],
-  ["Usage", "tokens and cost", "#/usage"],
-  ["Statistics", "calls, failures and time", "#/stats"],
+  ["Insights", "usage, cost, statistics, failures, advice", "#/insights"],
   ["Settings", "theme, budgets, prices, folders", "#/settings"],
   ["Starred sessions", "sessions with a star", listHref({ only: { starred: "1" } })],
   ["Captured sessions", "what was captured", listHref({ only: { captured: "1" } })],

@@ -7,6 +7,7 @@ after the last of these answers.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -28,6 +29,8 @@ MAIN = ""
 SUMMARY_BEGINS, SUMMARY_ENDS = "Summary:\n", "\n\nIf you need specific details from before compaction"
 CALL, TEXT = "tool_use", "text"
 INTERRUPTED = "[Request interrupted by user"
+CLIENTS_WORDS = re.compile(r"^(?:API Error: \d{3} )+")
+"""What the client says before the message of an error that it gives up at."""
 ERROR_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "authentication_error": 401, "api_error": 500}
 
 
@@ -259,7 +262,7 @@ def _fault(message: Message) -> ApiFault | None:
                 kind = as_str(native.get("error")) or next(
                     (name for name, code in ERROR_STATUS.items() if code == status), "api_error"
                 )
-                return ApiFault(status, kind, message.full_text)
+                return ApiFault(status, kind, CLIENTS_WORDS.sub("", message.full_text))
     return None
 
 

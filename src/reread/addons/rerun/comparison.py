@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,11 @@ from reread.session.context_parts import BYTES_PER_TOKEN, KINDS, PartKey, PartSi
 
 if TYPE_CHECKING:
     from reread.session.session import Session
+
+
+SEARCHES = ("Grep", "Glob")
+LINE = re.compile(r"\n|\\n")
+"""Where a line ends, also within JSON."""
 
 
 class PlayedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,8 +48,8 @@ class PlayedCall(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def same_outcome(self) -> bool:
-        """True if it ended as in the record."""
-        return self.was == self.now
+        """True if it ended as in the record, or the record ends before it does."""
+        return self.was in (self.now, RUNNING) and self.reached
 
     @property
     def is_same(self) -> bool:
@@ -127,9 +133,12 @@ class Comparison:
             same_input=now is not None and self._given(call) == self._given(now),
             was=was,
             now=is_now,
-            same_result=now is not None and self.settled(call.tool_call.text) == self.settled(now.tool_call.text),
+            same_result=now is not None and self._told(call) == self._told(now),
             detail=now.outcome.message.strip() if now is not None and is_now != was and is_now != "done" else "",
         )
+
+    def _told(self, call: Call) -> str:
+        return in_order(call.name, self.settled(call.tool_call.text))
 
     def _given(self, call: Call) -> str:
         try:
@@ -193,7 +202,12 @@ class PartTexts(PartSizes):
         self._add(key, text)
 
     def _add(self, key: PartKey, text: str) -> None:
-        self.texts.setdefault(key, []).append(self.comparison.settled(text))
+        self.texts.setdefault(key, []).append(in_order(key.name, self.comparison.settled(text)))
+
+
+def in_order(name: str, text: str) -> str:
+    """Return what a search found in an order of its own: it looks into several files at once."""
+    return "\n".join(sorted(LINE.split(text))) if name in SEARCHES else text
 
 
 def _calls(session: Session) -> Iterator[Call]:

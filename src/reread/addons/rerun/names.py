@@ -13,6 +13,7 @@ MOST_WORDS = 4000
 
 def learn(recorded: str, now: str, known: dict[str, str]) -> None:
     """Note which made-up names of a text stand where the recorded one had others; both say the same otherwise."""
+    recorded, now = (TIMES.sub("\u2026", text) for text in (recorded, now))
     if recorded == now:
         return
     old, new = (WORD.findall(text[: MOST_WORDS * 20])[:MOST_WORDS] for text in (recorded, now))
@@ -34,14 +35,19 @@ def settled(text: str, own: Iterable[str] = ()) -> str:
     """Return a text without what differs in every run; `own` are the names of that run's session and agents."""
     for name in own:
         text = text.replace(name, "\u2026")
-    return VOLATILE.sub("\u2026", text)
+    return VOLATILE.sub("\u2026", TIMES.sub("\u2026", text))
 
 
+TIMES = re.compile(
+    r"(?<=[Nn]ext run: )\w{3} \d+ [\d:]+[ap]m|(?<=[Nn]ext run )\w{3} \d+ [\d:]+[ap]m"
+    r"|(?<=scheduled for )[\d:]{8} \(in \d+s\)"
+)
+"""When something that was put off is to happen."""
 VOLATILE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # ids of sessions, prompts …
     r"|\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?\b|\breq_\w+"
     r"|(?<=agentId: )\w+|(?<=<task-id>)\w+|\bagent-[0-9a-f]{8,}\b|\b[a-z]?[0-9a-f]{16}\b"
-    r"|(?<=duration_ms)\W+[\d.]+|-blob-\d+-\w+|\b[bt][0-9a-z]{8}(?=\.output\b|\. |<)"
+    r"|(?<=duration_ms)\W+[\d.]+|-blob-\d+-\w+|\b[bt][0-9a-z]{8}(?=\.(?:output|txt)\b|\. |<)"
     r"|^[0-9a-f]{7} (?=start$)",  # the first commit of a repository made anew
     re.MULTILINE,
 )

@@ -273,6 +273,7 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
     scene.notes += [pages.note] if pages.note else []
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
     words += ["--tools", ",".join(scene.tools)] if scene.tools else []
+    words += ["--json-schema", jsontext.dumps(scene.schema).decode()] if scene.schema else []
     words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
     model = tried.model or scene.model
     words += ["--model", model] if model else []
@@ -344,6 +345,7 @@ def _play(
 
     retries = str(api.cassette.retries)
     env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
+    env |= scene.lists
     api.aside = scene.aside
     api.start(box.socket)
     try:
@@ -374,10 +376,12 @@ def _transcript(box: Box) -> Path | None:
 
 def _files(recorded: Session, box: Box) -> list[PlayedFile]:
     found: list[PlayedFile] = []
+    made_on = {call.id for conversation in (recorded, *recorded.agents.values()) for call in conversation.calls}
     for history in recorded.files.values():
         last = history.at()
         place = box.outside(history.path)
-        if last is None or not last.whole or place is None:
+        made = [version.call.id for version in history.own if version.call is not None]
+        if last is None or not last.whole or place is None or not made_on.issuperset(made):
             continue
         after = last.after
         now = None

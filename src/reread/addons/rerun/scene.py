@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from reread.addons.rerun.aside import PATH, absolute, names_programs
+from reread.addons.rerun.shown import shown_files
 from reread.base.choices import DENIED, DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.reads import read_of
@@ -27,11 +28,15 @@ MOST_FILES = 64 << 20
 SHELLS = ("Bash", "Monitor")
 STOPS = ("TaskStop", "KillShell", "KillBash")
 ASKS = "AskUserQuestion"
+NO_END = "reread: nothing was run: the record ends before this command does\n"
 TYPED_COMMAND = "<bash-input>"
 FOR_TOOL_USE = "[Request interrupted by user for tool use]"
 REJECTED = "The user doesn't want to proceed with this tool use."
 ASKED_FOR = frozenset({"Glob", "Grep"})
 """Tools that newer clients have only if they are asked for."""
+STRUCTURED = "StructuredOutput"
+TODOS, TASKS = "TodoWrite", ("TaskCreate", "TaskUpdate", "TaskGet", "TaskList")
+"""Two lists of tasks, of which a client has one, or none if a program started it."""
 ALL_TOOLS = "All tools"
 CLIENTS_OWN = re.compile(r"\n\n(?:Messages from the agent that launched you\b|Notes:\n- Agent threads always\b)")
 """How the client's own words after the system prompt of an agent begin."""
@@ -91,6 +96,10 @@ class Scene(msgspec.Struct):
     """The client's own tools that it had, if they are not those that it has by default."""
     agents: dict[str, Object]
     """The types of agents that are not the client's own, as it takes them with `--agents`."""
+    schema: Object | None
+    """What a structured answer had to be like, if one was asked for."""
+    lists: dict[str, str]
+    """The client's lists of tasks that it had, as its environment asks for them."""
     aside: frozenset[str]
     """The files, as they are named, that lie under another name because they could name programs."""
     notes: list[str]
@@ -118,6 +127,8 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         branches[0] if branches and branches[0] != "HEAD" else None,
         _tools(session),
         _agents(session, notes),
+        _schema(session, notes),
+        _lists(session),
         _aside(session, folder, files, notes),
         _hooked(session, notes),
     )
@@ -166,6 +177,29 @@ def listed_agents(session: Session) -> dict[str, tuple[str, list[str] | None]]:
                 all_of_them = not text or tools == f"{ALL_TOOLS})"
                 found[name] = text or about, None if all_of_them else tools.removesuffix(")").split(", ")
     return found
+
+
+def _tool_names(session: Session) -> set[str]:
+    """Return the names of the tools that the model had, as far as requests were noted, or called."""
+    tools = (as_dict(tool) for request in session.requests[:1] for tool in request.tools)
+    return {*(as_str(tool.get("name")) or "" for tool in tools), *(call.name for call in _all_calls(session))}
+
+
+def _lists(session: Session) -> dict[str, str]:
+    names = _tool_names(session)
+    if not names.intersection((TODOS, *TASKS)):
+        return {}
+    return {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": str(int(not names.isdisjoint(TASKS)))}
+
+
+def _schema(session: Session, notes: list[str]) -> Object | None:
+    for request in session.requests[:1]:
+        for tool in map(as_dict, request.tools):
+            if tool.get("name") == STRUCTURED:
+                return as_dict(tool.get("input_schema"))
+    if STRUCTURED in _tool_names(session):
+        notes.append("What its structured answer had to be like is not recorded, so that tool is not there.")
+    return None
 
 
 def _aside(session: Session, folder: str, files: Sequence[SceneFile], notes: list[str]) -> frozenset[str]:
@@ -283,7 +317,7 @@ def _interrupted(session: Session) -> Iterator[str]:
 def shell_record(
     call: Call, stopped: Container[str | None] = (), interrupted: Container[str] = ()
 ) -> ShellRecord | None:
-    """Return what was recorded of a command; None if it did not run, or its end was not recorded.
+    """Return what was recorded of a command; None if it did not run.
 
     `stopped` are the names of commands in the background that ran until they were stopped; `interrupted` are the ids
     of calls with which a person stopped the whole turn.
@@ -294,8 +328,10 @@ def shell_record(
     if call.id in interrupted and call.state != DONE:
         out = call.tool_call.text.partition(FOR_TOOL_USE)[2].lstrip("\n")
         return ShellRecord(call.id, command, out, "", 0, stays=True, interrupted=True)
-    if call.state in (DENIED, RUNNING):
+    if call.state == DENIED:
         return None
+    if call.state == RUNNING:
+        return ShellRecord(call.id, command, "", NO_END, 0)
     data = as_dict(call.data)
     code = call.outcome.exit_code
     if data:
@@ -341,6 +377,11 @@ def _files(session: Session, folder: str, notes: list[str]) -> Iterator[SceneFil
         if path not in seen:
             seen.add(path)
             yield SceneFile(path, text.encode("utf-8", "replace"), True)
+    for path, data in shown_files(session, folder):
+        if path not in seen and len(data) <= room:
+            seen.add(path)
+            room -= len(data)
+            yield SceneFile(path, data, False)
 
 
 def _memory(session: Session) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ Object = dict[str, Any]
 PREFIX = "mcp__"
 PROGRAM = "mcp_server.py"
 ADVICE = "\n\nThis tool's input schema was not in your prompt"
+ADVISED = "The input schema is: "
 SAVED = "[Image: source: "
 """How texts begin that the client adds to what a server answered."""
 
@@ -34,7 +35,7 @@ def stand_in_servers(session: Session, folder: Path, inside: str) -> dict[str, O
         server, tool = server_and_tool(call.name)
         if not tool:
             continue
-        schema = {"type": "object", "additionalProperties": True}
+        schema = _advised(call) or {"type": "object", "additionalProperties": True}
         tools.setdefault(server, {}).setdefault(tool, {"name": tool, "inputSchema": schema})
         if call.state not in (RUNNING, DENIED):
             calls.setdefault(server, []).append(
@@ -75,6 +76,17 @@ def _defined(session: Session) -> Iterator[tuple[tuple[str, str], Object]]:
             if name:
                 schema = tool.get("input_schema") or {"type": "object"}
                 yield (server, name), {"name": name, "description": tool.get("description", ""), "inputSchema": schema}
+
+
+def _advised(call: Call) -> Object | None:
+    """Return the schema of a tool that is not in the requests, from what the client said of it."""
+    _, found, rest = call.tool_call.text.partition(ADVISED)
+    if not found:
+        return None
+    try:
+        return as_dict(jsontext.loads_clean(rest.partition("\n")[0].encode())) or None
+    except ValueError:  # cut
+        return None
 
 
 def _content(call: Call) -> list[Object]:

@@ -1,27 +1,25 @@
-/** Tokens and cost: over time and by group, by hour of the week, and by session. */
+/** What did it cost? Over time and by group, why, by hour of the week, and by session. */
 
 import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, exact, exactMoney, money, moneyTick, plural, share, tokens } from "../kit/format";
-import { useKeptScroll } from "../kit/keepScroll";
 import { useKept } from "../kit/kept";
 import { useAsync, useCount, useLastReady } from "../kit/useAsync";
-import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { listHref, reportHref, type Filters, type ReportRoute } from "../route";
 import type { BudgetState, Report, ReportRow, Source } from "../data/source";
 import type { ReaderSettings } from "../data/values";
 import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
-import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
+import { daysOf, fittingUnit, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { groupName, isLeast, number } from "./figures";
 import { Heatmap } from "./Heatmap";
 import { passes } from "./libraryFilters";
 import { useLibraryRows } from "./listState";
 import { ReportBars } from "./ReportBars";
 import { ReportNotes } from "./ReportNotes";
-import { budgetOf, Change, Counting, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
+import { budgetOf, Change, Counting, Forecast, NoUsage, scopeOf, useGroups, type ReportOnly } from "./reportParts";
 import { ReportTable } from "./ReportTable";
 import { Total } from "./Total";
 import { chartOf, FIGURES, GROUPS, measureOf, sumBy, sumByGroup, type Group, type Measure } from "./usageChart";
@@ -34,13 +32,10 @@ const FORMATS: Record<Measure, ValueFormat> = {
 };
 const GROUP_NAMES: Record<Group, string> = { model: "model", project: "project", agent_type: "agent type", tool: "tool", machine: "machine", person: "person" };
 const TOP = 10;
-/** The reports that the filters have to narrow. */
-const REPORTS = ["usage", "cost"];
-/** How many groups the table has until all are asked for. */
+/** How many groups have a bar, and a row until all are asked for. */
 const FIRST_GROUPS = 10;
-const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** What the page shows, as its address says. */
+/** What is shown, as the address says. */
 interface View {
   range: Range;
   only: ReportOnly;
@@ -51,59 +46,48 @@ interface View {
 
 function viewOf({ choices }: ReportRoute): View {
   const { from, to } = choices;
-  const [days, , usual] = periodOf(choices.period);
-  const chosen: Range | null = from && to && DAY.test(from) && DAY.test(to) && from <= to ? [from, to] : null;
+  const { range, isOwn, only, usual } = scopeOf(choices);
   const group = GROUPS.find((name) => name === choices.by) ?? GROUPS[0];
-  const unit = UNITS.find((name) => name === choices.unit) ?? (chosen ? "day" : usual);
+  const unit = UNITS.find((name) => name === choices.unit) ?? (isOwn ? "day" : usual);
   return {
-    range: chosen ?? lastDays(days),
-    only: onlyOf(choices),
+    range,
+    only,
     unit: from && from === to ? "hour" : unit,
     group,
     measure: (group !== "tool" && MEASURES.find((name) => name === choices.measure)) || "cost",
   };
 }
 
-export function UsagePage({ route }: { route: ReportRoute }) {
+interface Props {
+  route: ReportRoute;
+  choose(changes: Record<string, string | null>): void;
+  /** What stands below the headline. */
+  children: ReactNode;
+}
+
+export function Costs({ route, choose, children }: Props) {
   const source = useSource();
-  useKeptScroll();
   const view = viewOf(route);
   const [attempt, setAttempt] = useState(0);
   const loaded = useCount(`${view.range.join()} ${JSON.stringify(view.only)} ${view.unit} ${view.group} ${attempt}`, () => load(source, view, route.choices.unit !== undefined));
-  const choose = (changes: Record<string, string | null>) => location.assign(reportHref(route, changes));
-  const { from, to } = route.choices;
-  const period = from && to ? null : periodOf(route.choices.period);
-  const [since, until] = view.range;
   const waiting = loaded.state === "ready" && (!loaded.isCurrent || Boolean(loaded.value.pending));
   return (
-    <>
-      <Bar page="usage" />
-      <main className="usage" aria-busy={waiting}>
-        <div className="usage-head">
-          <h1>Usage</h1>
-          <div className="choices">
-            <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name, from: null, to: null, unit: null })} />
-            <span className="days">
-              <input type="date" aria-label="From" value={since ?? ""} max={until} onChange={(event) => choose({ from: event.target.value || null, to: until, unit: null })} />–
-              <input type="date" aria-label="To" value={until} min={since ?? undefined} onChange={(event) => choose({ from: since ?? event.target.value, to: event.target.value || null, unit: null })} />
-            </span>
-            <ReportFilters only={view.only} reports={REPORTS} onChange={choose} />
-          </div>
-        </div>
-        {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
-        {loaded.state === "loading" && <Loading />}
-        {loaded.state === "ready" && (
-          <Loaded
-            report={loaded.value.report}
-            view={{ ...loaded.value.view, measure: loaded.value.view.group === "tool" ? "cost" : view.measure }}
-            wanted={loaded.isCurrent ? loaded.value.view : view}
-            waiting={waiting}
-            route={route}
-            choose={choose}
-          />
-        )}
-      </main>
-    </>
+    <section className="costs" aria-label="What did it cost?" aria-busy={waiting}>
+      {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
+      {loaded.state === "loading" && <Loading />}
+      {loaded.state === "ready" && (
+        <Loaded
+          report={loaded.value.report}
+          view={{ ...loaded.value.view, measure: loaded.value.view.group === "tool" ? "cost" : view.measure }}
+          wanted={loaded.isCurrent ? loaded.value.view : view}
+          waiting={waiting}
+          route={route}
+          choose={choose}
+        >
+          {children}
+        </Loaded>
+      )}
+    </section>
   );
 }
 
@@ -149,9 +133,10 @@ interface LoadedProps {
   waiting: boolean;
   route: ReportRoute;
   choose(changes: Record<string, string | null>): void;
+  children: ReactNode;
 }
 
-function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
+function Loaded({ report, view, wanted, waiting, route, choose, children }: LoadedProps) {
   const { range, only, unit, group, measure } = view;
   const source = useSource();
   const chart = useMemo(() => chartOf(report.rows, unit, group, measure, range), [report, unit, group, measure]);
@@ -160,7 +145,7 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
   const settings = changed ?? (stored.state === "ready" ? stored.value : null);
   const groups = useGroups(GROUPS, wanted.group);
-  const [periods, setPeriods] = useKept("periods", false);
+  const [shown, setShown] = useKept<"group" | "unit" | null>("figures", null);
   const sessions = useLibraryRows();
   if (!report.rows.length && !waiting) {
     return <NoUsage only={only} choose={choose} />;
@@ -182,12 +167,16 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
         <Change range={range} only={only} cost={number(report.usage.totals, "cost_usd")} />
         <Forecast only={only} budgets={budgets.state === "ready" ? budgets.value : []} />
       </Totals>
-      <div className="choices">
-        <ChipGroup label="Group" options={groups} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
+      {children}
+      <div className="usage-head">
+        <h2>What did it cost?</h2>
+        <div className="choices">
+        <ChipGroup label="Cost by" options={groups} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
         {group !== "tool" && <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />}
         {unit !== "hour" && <ChipGroup label="Unit" options={UNITS} value={wanted.unit === "hour" ? null : wanted.unit} name={capitalized} onChoose={(unit) => choose({ unit })} />}
         {waiting && <Counting />}
         {settings && !isFiltered && measure === "cost" && unit !== "hour" && <BudgetField unit={unit} settings={settings} onChange={setChanged} />}
+        </div>
       </div>
       <ColumnChart
         chart={chart}
@@ -203,7 +192,7 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
       )}
       <div className="usage-pair">
         <section aria-labelledby="where">
-          <h2 id="where">Where it went</h2>
+          <h3 id="where">Where it went</h3>
           <ReportBars
             report={report}
             rows={ranked.slice(0, FIRST_GROUPS)}
@@ -225,27 +214,27 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
           />
         </section>
         <section className="why" aria-labelledby="why">
-          <h2 id="why">Why</h2>
+          <h3 id="why">Why</h3>
           <WhyItCost query={{ since: range[0], until: range[1], ...only }} />
         </section>
       </div>
-      <ReportTable
-        label={`Usage by ${GROUP_NAMES[group]}`}
-        report={report}
-        rows={ranked}
-        by={[group]}
-        main={FIGURES.cost}
-        href={(row) => sessionsHref(row, group, range, only)}
-        most={{ count: FIRST_GROUPS, all, href: reportHref(route, { all: all ? null : "1" }) }}
-      />
       {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}
-      <WhenAndWhere range={range} only={only} measure={measure} />
-      <p>
-        <button type="button" className="show-more" aria-expanded={periods} onClick={() => setPeriods(!periods)}>
-          {periods ? "Hide the figures" : "Show the figures"} of each {unit}
-        </button>
+      <p className="figures-of">
+        <FiguresOf name={GROUP_NAMES[group]} shown={shown === "group"} onToggle={() => setShown(shown === "group" ? null : "group")} />
+        <FiguresOf name={unit} shown={shown === "unit"} onToggle={() => setShown(shown === "unit" ? null : "unit")} />
       </p>
-      {periods && (
+      {shown === "group" && (
+        <ReportTable
+          label={`Usage by ${GROUP_NAMES[group]}`}
+          report={report}
+          rows={ranked}
+          by={[group]}
+          main={FIGURES.cost}
+          href={(row) => sessionsHref(row, group, range, only)}
+          most={{ count: FIRST_GROUPS, all, href: reportHref(route, { all: all ? null : "1" }) }}
+        />
+      )}
+      {shown === "unit" && (
         <ReportTable
           label={`Usage by ${unit}`}
           report={report}
@@ -255,10 +244,18 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
           href={(row) => (unit === "hour" || !row[unit] ? null : hrefOf(String(row[unit])))}
         />
       )}
+      <WhenAndWhere range={range} only={only} measure={measure} />
       <ReportNotes report={report.usage} style="plain" />
     </>
   );
 }
+
+/** Shows the figures of each group, or hides them. */
+const FiguresOf = ({ name, shown, onToggle }: { name: string; shown: boolean; onToggle(): void }) => (
+  <button type="button" className="show-more" aria-expanded={shown} onClick={onToggle}>
+    Figures of each {name}
+  </button>
+);
 
 /** The highest of several columns. */
 function peakOf({ columns }: Chart): Column | null {
@@ -277,14 +274,12 @@ function Totals({ usage, peak, periods, unit, children }: { usage: Report; peak:
       <p className="usage-totals">
         <Total value={money(cost, isLeast(totals))} name="at list prices" title={exactMoney(cost)} />
         {children}
+      </p>
+      <p className="small-totals">
         <Total value={tokens(used)} name="tokens" title={`${exact(used)} tokens`} />
         <Total value={exact(number(totals, "responses"))} name="responses" />
         {input > 0 && (
-          <Total
-            value={`${Math.floor((read / input) * 100)} %`}
-            name="of the input from the cache"
-            title={`${exact(read)} of ${exact(input)} tokens of input`}
-          />
+          <Total value={`${Math.floor((read / input) * 100)} %`} name="of the input from the cache" title={`${exact(read)} of ${exact(input)} tokens of input`} />
         )}
         {peak && <Total value={money(cost / periods, isLeast(totals))} name={`per ${unit} on average`} />}
         {peak && <Total value={money(total(peak))} name={`on the highest ${unit}, ${periodName(peak.period)}`} />}
@@ -311,11 +306,11 @@ function WhenAndWhere({ range: [since, until], only, measure }: { range: Range; 
   return (
     <div className="usage-pair" aria-busy={!loaded.isCurrent}>
       <section>
-        <h2>Hours of the week {!loaded.isCurrent && <Counting />}</h2>
+        <h3>Hours of the week {!loaded.isCurrent && <Counting />}</h3>
         <Heatmap rows={hours.rows} measure={measure} format={FORMATS[measure]} />
       </section>
       <section className="top-sessions">
-        <h2>Top sessions</h2>
+        <h3>Top sessions</h3>
         <ReportTable label="Usage by session" report={sessions} columns={[FIGURES.cost, FIGURES.tokens]} />
       </section>
     </div>
