@@ -127,7 +127,6 @@ OWN_HELP = {
     ("--file", "files"),
     ("--format", "share"),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
-    ("--full", "digest"),
     ("--text", "tables"),
     ("--text", "sql"),
     ("--tables", "sql"),
