@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from reread.archive.archive import keep as keep
     from reread.catalog.header import Header as Header
     from reread.catalog.headers import sessions as sessions
+    from reread.catalog.marks import archive_sessions as archive_sessions
+    from reread.catalog.marks import tag_sessions as tag_sessions
     from reread.catalog.store import Store as Store
     from reread.dataset.query import sql as sql
     from reread.dataset.tables import tables as tables
@@ -105,6 +107,7 @@ _MODULES = {
     "Usage": "accounting.billing",
     "adopt": "recording.adoption",
     "advise": "reports.advice_report",
+    "archive_sessions": "catalog.marks",
     "blame": "reports.blame_report",
     "budgets": "reports.budget_report",
     "cache_breaks": "reports.cache_report",
@@ -132,6 +135,7 @@ _MODULES = {
     "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
+    "tag_sessions": "catalog.marks",
     "trash": "handover.trash",
     "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",
