@@ -131,7 +131,7 @@ def make(folder: Path, scale: float, months: int) -> Path:
 
 def page(folder: str) -> None:
     """Ask for each report and the page in this process, then again; print CPU and wall seconds of each."""
-    from reread.dataset.team_tables import team
+    from reread.addons.team.reports import team
     from reread.server.reports import GROUPS, team_page
 
     opened, span = team(folder), {"since": "2026-10-05", "until": "2027-01-03"}

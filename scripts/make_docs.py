@@ -66,7 +66,7 @@ BLOCKS = sorted(
 CHOICES = sorted(name for name, thing in vars(choices).items() if get_origin(thing) is Literal)
 """The closed choices of arguments."""
 ORDER = {
-    "Reading": ("open", "Session", "value_types.Address", "sessions", "Header"),
+    "Reading": ("open", "Session", "value_types.Address", "sessions", "Header", "tag_sessions", "archive_sessions"),
     "Searching": ("search", "value_types.Hits", "value_types.Hit"),
     "The model": (*MODEL, "value_types.ApiFacts", "plugins.Outcome"),
     "Files": (
@@ -129,13 +129,13 @@ ORDER = {
         "value_types.DigestCommit",
         "value_types.DigestPull",
         "value_types.DigestTest",
+        "value_types.DigestFailure",
     ),
     "Teams": (
         "team",
-        "value_types.Team",
-        "value_types.TeamDigest",
-        "value_types.Writer",
-        "value_types.ChainFinding",
+        "addons.team.reports.Team",
+        *(f"addons.team.values.{name}" for name in ("TeamDigest", "Writer")),
+        "dataset.chain.ChainFinding",
     ),
     "Checking": ("check", "Finding"),
     "Counting": (
@@ -239,7 +239,7 @@ ORDER = {
 }
 """The public names by what they are for, and the types that they give."""
 INTERNAL = {
-    "FakeApi": "answer cassette session start stop token",
+    "FakeApi": "answer cassette player session start stop token",
     "Client": "words",
     "Message": "bodies partial prints seen usage_records usage_rows",
     "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",

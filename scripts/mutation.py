@@ -46,7 +46,7 @@ MAP = ROOT / "build" / "mutation.json"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 APART = ("browser", "test_fuzz.py", "test_linear.py", "test_linear_verbs.py", "test_patterns.py", "test_docs.py")
 """Tests that take too long for each mutant, or say nothing of a function."""
-ELSEWHERE = ("dataset/iceberg.py", "addons/kingfisher/scanner.py")
+ELSEWHERE = ("addons/iceberg/catalog.py", "addons/kingfisher/scanner.py")
 """What `make test-engines` and `make test-share` test."""
 MOST = 40.0
 """Seconds of tests that a mutant has to survive, as `map` measured them, which makes them several times as slow."""

@@ -9,7 +9,7 @@ from types import ModuleType
 import reread
 from reread.errors import Misuse
 
-EXTRAS = ("reread.addons.spark.", "reread.dataset.iceberg")
+EXTRAS = ("reread.addons.spark.", "reread.addons.iceberg.catalog")
 """Modules that need an extra which the tests do without."""
 
 

@@ -135,6 +135,7 @@ OWN_HELP = {
     ("--verify", "tables"),
     *(("--team", verb) for verb in ("budget", "digest", "serve", "stats")),
     ("--exec", "digest"),
+    *((option, "digest") for option in ("--full", "--redact")),
     *(("--yes", verb) for verb in ("keep", "resume")),
     *((option, "budget") for option in ("--project", "--model")),
     *((option, "delete") for option in ("--tool", "--errors", "--file", "--dry-run", "--undo")),

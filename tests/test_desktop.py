@@ -35,7 +35,7 @@ def record(id: str, title: str, **more: Any) -> dict[str, Any]:
 
 def at_home(home: Path, system: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a session of Cowork and one of the Code tab into a home, as on a system, and return the app's folder."""
-    for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"):
+    for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(home))
     monkeypatch.setattr(sys, "platform", system.split()[0])

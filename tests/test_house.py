@@ -37,10 +37,12 @@ CONVENTIONS = {
     r"cli\.\w+": "|".join(VERBS),
     r"addons\.(lsp|mcp)\.server": r"make_server|run",
     r"addons\.rerun\.verb": r"rerun",
+    r"addons\.\w+\.options": r"extend_\w+",
     r".*": r"main",
 }
 """Names that modules of one kind share, by module: a tool's types, title and drawing, a dialect's functions, the verbs
-(each calls the public function of its name), servers on standard input, and entry points."""
+(each calls the public function of its name), servers on standard input, what add-ons do to verbs,
+and entry points."""
 
 
 def module_name(path: Path) -> str:

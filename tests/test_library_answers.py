@@ -1,8 +1,7 @@
-"""The server's answers about all sessions: search, figures, settings, the team, what is shared and what runs."""
+"""The server's answers about all sessions: search, figures, settings, what is shared and what runs."""
 
 import threading
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -361,81 +360,6 @@ def test_the_installation_names_its_folders(tmp_path: Path, monkeypatch: pytest.
     assert reader_settings.read_setup(library).price_file == str(tmp_path / "prices.json")
 
 
-# The team
-
-
-class Team:
-    """A team that says what it was asked for."""
-
-    def __init__(self, *quarters: str) -> None:
-        self.asked: list[Any] = []
-        self.quarters = lambda: [*quarters]
-        self.budgets = lambda: ["budget"]
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda **options: self.asked.append((name, options)) or f"{name} {options['by']}"
-
-
-@pytest.fixture
-def today(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the middle of November 2026."""
-    monkeypatch.setattr(reports, "datetime", Mock(now=lambda zone: datetime(2026, 11, 18, tzinfo=zone)))
-    monkeypatch.setattr(reports, "_team_value", lambda report: {"report": report, "refused": {report: ["why"]}})
-    monkeypatch.setattr(reports, "budget_value", str.upper)
-
-
-@pytest.mark.usefixtures("today")
-def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
-    team = Team("2026-Q4", "2026-Q1")
-    page = reports.team_page(team, {"quarter": "2026-Q1", "by": "model"})  # type: ignore[arg-type]
-    span = {"since": "2026-01-05", "until": "2026-04-05"}
-    parts = {
-        "weeks": ("usage", "week"),
-        "usage": ("usage", "model"),
-        "cache": ("cache_breaks", "cause"),
-        "tools": ("stats", "tool"),
-        "failures": ("stats", "failure"),
-        "sessions": ("sessions", "week"),
-    }
-    assert team.asked == [(name, {"by": by, **span}) for name, by in parts.values()]
-    assert page == {
-        "by": "model",
-        "groups": ["project", "team", "person", "machine", "model"],
-        "quarter": "2026-Q1",
-        "quarters": ["2026-Q4", "2026-Q1"],
-        **span,
-        "refused": {f"{name} {by}": ["why"] for name, by in parts.values()},
-        "budgets": ["BUDGET"],
-        **{key: {"report": f"{name} {by}"} for key, (name, by) in parts.items()},
-    }
-
-
-@pytest.mark.usefixtures("today")
-@pytest.mark.parametrize(
-    ("quarters", "shown"),
-    [
-        (["2027-Q1", "2026-Q4", "2026-Q1"], "2026-Q4"),
-        (["2027-Q1", "2026-Q3"], "2026-Q3"),
-        (["2028-Q1", "2027-Q1"], "2028-Q1"),
-    ],
-)
-def test_the_newest_quarter_that_has_begun_is_shown(quarters: list[str], shown: str) -> None:
-    for query in ({}, {"quarter": "", "by": ""}):
-        page = reports.team_page(Team(*quarters), query)  # type: ignore[arg-type]
-        assert (page["quarter"], page["by"]) == (shown, "project")
-
-
-@pytest.mark.usefixtures("today")
-def test_what_the_page_of_a_team_does_not_have() -> None:
-    for quarters, query, error in (
-        (["2026-Q4"], {"by": "session"}, "by 'session'; use project, team"),
-        (["2026-Q4"], {"quarter": "2025-Q4"}, "No quarter '2025-Q4'; use 2026-Q4"),
-        ([], {}, "No quarter ''"),
-    ):
-        with pytest.raises(Misuse, match=error):
-            reports.team_page(Team(*quarters), query)  # type: ignore[arg-type]
-
-
 # The page
 
 
@@ -446,10 +370,10 @@ def test_the_page_and_its_files_are_served_as_they_are(tmp_path: Path, monkeypat
     names = ("a.js", "a.css", "a.svg", "a.png", "a.woff2", "a.json", "a.txt", "index-12345678.js", "x-1234567.js")
     for name in names:
         (tmp_path / "assets" / name).write_text(f"<html {name}")
-    assert {one.path for one in static_routes(has_team=False)} == {"/", *(f"/assets/{name}" for name in names)}
+    assert {one.path for one in static_routes(())} == {"/", *(f"/assets/{name}" for name in names)}
     library = SessionLibrary([tmp_path], count=False)
-    for team, page in ((None, b"<html><p><html>"), (Mock(), b"<html data-team><p><html>")):
-        app = make_app(library, team)
+    for given, page in ((None, b"<html><p><html>"), ({"x": 1}, b"<html data-x><p><html>")):
+        app = make_app(library, given)
         answer = ask(app, "/")
         assert (answer.status, answer.body, answer.headers["cache-control"]) == (200, page, "no-cache")
         files = {name: ask(app, f"/assets/{name}") for name in names}

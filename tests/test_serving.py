@@ -206,7 +206,6 @@ class Serving:
         self.ending: BaseException | None = None
         self.timed_out = False
         self.interval: list[float] = []
-        self.teams: list[str] = []
         self.pages: list[Path] = []
         self.started: list[Any] = []
 
@@ -238,7 +237,6 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
     monkeypatch.setattr(Server, "run", lambda server, sockets: found.run(server, sockets))
     monkeypatch.setattr(sys, "setswitchinterval", found.interval.append)
     monkeypatch.setattr(run, "SessionLibrary", lambda *given, **more: SessionLibrary(*given, **more, count=False))
-    monkeypatch.setattr(run, "open_team", lambda name: found.teams.append(name) or Mock())
     monkeypatch.setattr(run, "open_page", found.pages.append)
     monkeypatch.setattr(SessionLibrary, "start", lambda library: found.started.append(library))
     yield found
@@ -253,10 +251,8 @@ def test_the_printed_address_leads_to_what_was_asked_for(serving: Serving) -> No
         ((), {"roots": [SAMPLES]}, ""),
         ((path,), {}, f"#/s/{KEY}"),
         ((path,), {"at": "#/usage"}, "#/usage"),
-        ((path,), {"team": "b"}, f"#/s/{KEY}"),
         ((path, path), {}, ""),
         ((path,), {"roots": [SAMPLES]}, ""),
-        ((), {"roots": [SAMPLES], "team": "bucket"}, "#/team"),
     ):
         line = serving(*paths, **options)
         guard, library = serving.guard, serving.library
@@ -267,7 +263,7 @@ def test_the_printed_address_leads_to_what_was_asked_for(serving: Serving) -> No
         )
         assert (library.paths, library.roots) == ([*paths], options.get("roots")) and not library.listing().demo
         assert f"127.0.0.1:{port}" in guard.hosts and guard.sign_in is None and serving.started[-1] is library
-    assert serving.teams == ["b", "bucket"] and serving.interval == [0.001] * 7
+    assert serving.interval == [0.001] * 5
     serving(roots=[SAMPLES], token=False, demo=True)
     assert serving.guard.token is None and serving.library.listing().demo and "token" not in serving.lines[-1]
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import Mock
 
 import msgspec
 import pytest
 from asking import ask
+from command import cli as run_here
 from command import run as run_reread
 from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
@@ -23,16 +25,18 @@ from used import figures
 
 import reread
 from reread.accounting.prices import bundled_prices
+from reread.addons.team import page as team_page
+from reread.addons.team import writers
+from reread.addons.team.small_groups import LEAST
 from reread.base.choices import CallState
-from reread.dataset import team_writers
 from reread.dataset.figures import FIGURES, KEEP, LEAVE_OUT, LEFT_OUT, RULES, RowMask
 from reread.dataset.manifest import newest_manifest
 from reread.dataset.schema import PARTITIONS, TABLES
-from reread.dataset.small_groups import LEAST
 from reread.dataset.table_files import TableFiles
 from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, Column
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
+from reread.server import run as run_module
 from reread.server.guard import Guard, SignIn
 from reread.server.library import SessionLibrary
 from reread.server.reports import REPORTS
@@ -384,7 +388,7 @@ def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: py
     manifest.write_bytes(json.dumps(said).encode())
     for name in ("LARGEST_FILE", "LARGEST_RAW", "MOST_ROWS", "MOST_GROUPS"):
         with monkeypatch.context() as patch:
-            patch.setattr(team_writers, name, 0)
+            patch.setattr(writers, name, 0)
             refused = reread.team(bucket).usage().refused
             assert "ann-0" in refused and all("is too large" in reasons[0] for reasons in refused.values())
     path.unlink()
@@ -612,7 +616,7 @@ def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_p
     library = SessionLibrary([shared], count=False)
     key = library.listing().sessions[0].key
     library.annotate(key, {"starred": True, "note": "ownnote"})
-    app = make_app(library, reread.team(bucket))
+    app = make_app(library, {"team": reread.team(bucket)})
     guarded = Guard(app, port=7373, token="sesame", sign_in=SignIn("X-User"))
     guest = {"headers": [(b"host", b"127.0.0.1:7373"), (b"x-user", b"ann")], "client": ("127.0.0.1", 9)}
     owner = {"headers": [(b"host", b"127.0.0.1:7373"), (b"authorization", b"Bearer sesame")]}
@@ -639,11 +643,115 @@ def test_the_server_has_a_page_for_the_team(tmp_path: Path) -> None:
     machines, bucket = [Machine(tmp_path, n, months=3) for n in range(6)], tmp_path / "bucket"
     write_all(machines, bucket)
     library = SessionLibrary([bucket], count=False)
-    served, plain = make_app(library, reread.team(bucket)), make_app(library)
+    served, plain = make_app(library, {"team": reread.team(bucket)}), make_app(library)
     value = ask(served, "/api/team", "quarter=2026-Q1&by=model").value
     assert value["quarters"][-1] == "2026-Q1" and (value["since"], value["until"]) == ("2026-01-05", "2026-04-05")
     for name in ("weeks", "usage", "tools", "failures"):
         assert value[name]["rows"] and all(row["people"] >= LEAST for row in value[name]["rows"])
     assert all(ask(served, "/api/team", query).status == 400 for query in ("by=session", "quarter=1066-Q4"))
     assert b"data-team" in ask(served, "/").body
-    assert ask(plain, "/api/team").status == 404 and b"data-team" not in ask(plain, "/").body
+    refused = ask(plain, "/api/team")
+    assert refused.status == 404 and "serve --team" in refused.value["error"]
+    assert b"data-team" not in ask(plain, "/").body
+
+
+# The page
+
+
+class AskedTeam:
+    """A team that says what it was asked for."""
+
+    def __init__(self, *quarters: str) -> None:
+        self.asked: list[Any] = []
+        self.quarters = lambda: [*quarters]
+        self.budgets = lambda: ["budget"]
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda **options: self.asked.append((name, options)) or f"{name} {options['by']}"
+
+
+def page_of(team: AskedTeam, query: dict[str, str]) -> dict[str, Any]:
+    return team_page.team_page({"team": team}, query)
+
+
+@pytest.fixture
+def today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the middle of November 2026."""
+    monkeypatch.setattr(team_page, "datetime", Mock(now=lambda zone: datetime(2026, 11, 18, tzinfo=zone)))
+    monkeypatch.setattr(team_page, "_team_value", lambda report: {"report": report, "refused": {report: ["why"]}})
+    monkeypatch.setattr(team_page, "budget_value", str.upper)
+
+
+@pytest.mark.usefixtures("today")
+def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
+    team = AskedTeam("2026-Q4", "2026-Q1")
+    page = page_of(team, {"quarter": "2026-Q1", "by": "model"})
+    span = {"since": "2026-01-05", "until": "2026-04-05"}
+    parts = {
+        "weeks": ("usage", "week"),
+        "usage": ("usage", "model"),
+        "cache": ("cache_breaks", "cause"),
+        "tools": ("stats", "tool"),
+        "failures": ("stats", "failure"),
+        "sessions": ("sessions", "week"),
+    }
+    assert team.asked == [(name, {"by": by, **span}) for name, by in parts.values()]
+    assert page == {
+        "by": "model",
+        "groups": ["project", "team", "person", "machine", "model"],
+        "quarter": "2026-Q1",
+        "quarters": ["2026-Q4", "2026-Q1"],
+        **span,
+        "refused": {f"{name} {by}": ["why"] for name, by in parts.values()},
+        "budgets": ["BUDGET"],
+        **{key: {"report": f"{name} {by}"} for key, (name, by) in parts.items()},
+    }
+
+
+@pytest.mark.usefixtures("today")
+@pytest.mark.parametrize(
+    ("quarters", "shown"),
+    [
+        (["2027-Q1", "2026-Q4", "2026-Q1"], "2026-Q4"),
+        (["2027-Q1", "2026-Q3"], "2026-Q3"),
+        (["2028-Q1", "2027-Q1"], "2028-Q1"),
+    ],
+)
+def test_the_newest_quarter_that_has_begun_is_shown(quarters: list[str], shown: str) -> None:
+    for query in ({}, {"quarter": "", "by": ""}):
+        page = page_of(AskedTeam(*quarters), query)
+        assert (page["quarter"], page["by"]) == (shown, "project")
+
+
+@pytest.mark.usefixtures("today")
+def test_what_the_page_of_a_team_does_not_have() -> None:
+    for quarters, query, error in (
+        (["2026-Q4"], {"by": "session"}, "by 'session'; use project, team"),
+        (["2026-Q4"], {"quarter": "2025-Q4"}, "No quarter '2025-Q4'; use 2026-Q4"),
+        ([], {}, "No quarter ''"),
+    ):
+        with pytest.raises(Misuse, match=error):
+            page_of(AskedTeam(*quarters), query)
+
+
+def test_serving_a_team_opens_its_page_with_the_sessions_that_are_kept_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[tuple[Any, ...]] = []
+
+    def serve(*paths: Path, roots: list[Path], given: dict[str, Any], at: str, **_: Any) -> None:
+        served.append((len(paths), roots, [*given], at))
+
+    monkeypatch.setattr(run_module, "serve", serve)
+    bucket, other, path = tmp_path / "bucket", tmp_path / "other", next(SAMPLES.glob("projects/*/*.jsonl"))
+    bucket.mkdir()
+    other.mkdir()
+    for words in ([], ["--root", str(other)], [str(path)]):
+        assert run_here("serve", "--team", bucket, *words).exit_code == 0
+    assert served == [
+        (0, [bucket], ["team"], "#/team"),
+        (0, [other], ["team"], "#/team"),
+        (1, [], ["team"], ""),
+    ]
+    run_here("serve", path)
+    assert served[-1] == (1, [], [], "")

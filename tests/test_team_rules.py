@@ -20,12 +20,16 @@ import pytest
 from team_machines import KEY
 
 import reread
-from reread.catalog.team_settings import TeamSettings
-from reread.dataset import small_groups, team_sums, team_tables, team_writers
-from reread.dataset.figures import FIGURES, RowMask
-from reread.dataset.manifest import TablePart, TablesManifest
-from reread.dataset.schema import TABLES
-from reread.dataset.small_groups import (  # pyright: ignore[reportPrivateUsage]
+from reread.addons.team import reports, small_groups
+from reread.addons.team import sums as team_sums
+from reread.addons.team import writers as team_writers
+from reread.addons.team.reports import (  # pyright: ignore[reportPrivateUsage]
+    _last_day,
+    _period_name,
+    _quarters_of,
+    _weeks,
+)
+from reread.addons.team.small_groups import (  # pyright: ignore[reportPrivateUsage]
     LEAST,
     Atom,
     FigureBlock,
@@ -35,13 +39,11 @@ from reread.dataset.small_groups import (  # pyright: ignore[reportPrivateUsage]
     join_periods,
     quarter_days,
 )
+from reread.catalog.team_settings import TeamSettings
+from reread.dataset.figures import FIGURES, RowMask
+from reread.dataset.manifest import TablePart, TablesManifest
+from reread.dataset.schema import TABLES
 from reread.dataset.table_files import TableFiles
-from reread.dataset.team_tables import (  # pyright: ignore[reportPrivateUsage]
-    _last_day,
-    _period_name,
-    _quarters_of,
-    _weeks,
-)
 from reread.disk.cache import CacheFile, Statement
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.reports.budget_report import Budget, set_budget
@@ -52,9 +54,9 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 duckdb = pytest.importorskip("duckdb")
 
+from reread.addons.team.sums import BEGUN, CACHE, KEPT, STATS, USAGE, ReportKind, TeamSums  # noqa: E402
+from reread.addons.team.writers import MOST_TOKENS, TableFileRef, Writers, _is_possible, _months  # noqa: E402
 from reread.dataset.arrow import arrow_schema  # noqa: E402
-from reread.dataset.team_sums import BEGUN, CACHE, KEPT, STATS, USAGE, ReportKind, TeamSums  # noqa: E402
-from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers, _is_possible, _months  # noqa: E402
 
 MONTH = "2026-11"
 OPUS = "claude-opus-5-5"
@@ -843,7 +845,7 @@ def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
 
     def report(by: tuple[str, ...], blocks: list[FigureBlock]) -> Any:
         about = {"weeks_left_out": 2, "refused": {"eve": ["junk"]}}
-        found = team_tables._made(REPORTED, by, {}, blocks, labels, dict, about)
+        found = reports._made(REPORTED, by, {}, blocks, labels, dict, about)
         assert found.refused == {"eve": ["junk"]} and found.weeks_left_out == 2 and found.by == by
         shown = [(*row.group.values(), row["n"], row["usd"], row.people, row.partial) for row in found.rows]
         return shown, dict(found.totals), (found.since, found.until, found.withheld, found.partial)
@@ -1140,15 +1142,15 @@ def test_the_names_of_projects_are_those_that_this_machine_knows(bucket: Path, m
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", project=hashed), used("2", project=SHOP)]}})
     for key, names in ((None, [hashed, SHOP]), (KEY, ["harbor", SHOP])):
         settings = TeamSettings(key=key, projects=("harbor", "lantern"))
-        monkeypatch.setattr(team_tables, "team_settings", lambda settings=settings: settings)
+        monkeypatch.setattr(reports, "team_settings", lambda settings=settings: settings)
         report = reread.team(bucket).usage(by="project")
         assert sorted(str(row["project"]) for row in report.rows) == sorted(names)
 
 
 def test_a_team_needs_what_reads_tables(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needed: list[str] = []
-    monkeypatch.setattr(team_tables, "require", needed.append)
-    assert isinstance(reread.team(bucket), team_tables.Team) and needed == ["pyarrow", "duckdb"]
+    monkeypatch.setattr(reports, "require", needed.append)
+    assert isinstance(reread.team(bucket), reports.Team) and needed == ["pyarrow", "duckdb"]
 
 
 def test_budgets_of_teams_count_the_weeks_that_begin_in_their_period(bucket: Path) -> None:

@@ -228,7 +228,7 @@ def test_what_is_wrong_is_said(bucket: Bucket, tmp_path: Path, monkeypatch: pyte
     assert "No Iceberg catalogue 'ftp://x'" in run(*arguments, "--iceberg", "ftp://x", code=2)
     assert "without --iceberg" in run(*arguments, "--warehouse", "x", code=2)
     assert "without --output" in run(*arguments, "--iceberg", "x", "--keep-deleted", code=2)
-    for name in [name for name in sys.modules if name.startswith(("pyiceberg", "reread.dataset.iceberg"))]:
+    for name in [name for name in sys.modules if name.startswith(("pyiceberg", "reread.addons.iceberg.catalog"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyiceberg", None)
     with pytest.raises(Misuse, match=r"Iceberg needs pyiceberg; install it with `pip install 'reread\[iceberg\]'`"):

@@ -24,7 +24,7 @@ from team_machines import KEY, WORDS, Machine, as_written_by_02, write_all
 from used import FIGURES, figures
 
 import reread
-from reread.dataset.iceberg import commit_tables, open_catalog
+from reread.addons.iceberg.catalog import commit_tables, open_catalog
 from reread.dataset.manifest import newest_manifests
 from reread.dataset.table_files import TableFiles, table_files
 from reread.storage.frames import unpack

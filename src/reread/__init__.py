@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from reread.addons.rerun.fake_api import fake_api as fake_api
     from reread.addons.rerun.playing import rerun as rerun
     from reread.addons.sdk.store import RereadSessionStore as RereadSessionStore
+    from reread.addons.team.reports import team as team
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
     from reread.catalog.header import Header as Header
     from reread.catalog.headers import sessions as sessions
+    from reread.catalog.marks import archive_sessions as archive_sessions
+    from reread.catalog.marks import tag_sessions as tag_sessions
     from reread.catalog.store import Store as Store
     from reread.dataset.query import sql as sql
     from reread.dataset.tables import tables as tables
-    from reread.dataset.team_tables import team as team
     from reread.errors import Ambiguous as Ambiguous
     from reread.errors import Misuse as Misuse
     from reread.errors import NotFound as NotFound
@@ -105,6 +107,7 @@ _MODULES = {
     "Usage": "accounting.billing",
     "adopt": "recording.adoption",
     "advise": "reports.advice_report",
+    "archive_sessions": "catalog.marks",
     "blame": "reports.blame_report",
     "budgets": "reports.budget_report",
     "cache_breaks": "reports.cache_report",
@@ -132,7 +135,7 @@ _MODULES = {
     "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
-    "team": "dataset.team_tables",
+    "tag_sessions": "catalog.marks",
     "trash": "handover.trash",
     "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",

@@ -47,8 +47,12 @@ class Addon(NamedTuple):
     routes: Mapping[str, str] = {}
     """Functions that answer the reader's page, by path (`/api/weather`): they are called with what options of `serve`
     have put into its `given`, and the query, and return a value for JSON."""
+    guest_routes: Mapping[str, str] = {}
+    """Such functions, which also answer people whom a proxy has signed in (`serve --sign-in`)."""
     scanners: Mapping[str, str] = {}
     """Functions that return another scanner for secrets, or None if this machine does not have it."""
+    sinks: Mapping[str, str] = {}
+    """Functions that open where tables are taken once they are written, and return what takes them there."""
     names: Mapping[str, str] = {}
     """Public names: `reread.NAME`."""
 

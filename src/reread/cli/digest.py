@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._notices import shell_words
@@ -26,7 +24,6 @@ from reread.cli._options import (
 )
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import STDOUT, output_option
-from reread.cli._team import team_of, team_option
 from reread.errors import Misuse
 
 FORMATS = ("markdown", "html", "json")
@@ -34,7 +31,6 @@ FORMATS = ("markdown", "html", "json")
 
 @click.command()
 @scope_options("since", "until", "tz", "project", default="yesterday")
-@team_option("Report on the last whole week of")
 @click.option("--exec", "command", metavar="CMD", help="Run a command with the digest as its input, such as a webhook.")
 @format_option(*FORMATS, help="Write this format (default: by the suffix of the output; markdown).")
 @output_option()
@@ -48,7 +44,6 @@ FORMATS = ("markdown", "html", "json")
 def digest(
     ctx: click.Context,
     since: str,
-    bucket: str | None,
     command: str | None,
     until: str | None,
     tz: str | None,
@@ -59,6 +54,7 @@ def digest(
     redact: bool,
     as_json: bool,
     root: tuple[Path, ...],
+    made_of: Callable[[str], tuple[Any, bool, Sequence[str]]] | None = None,
 ) -> None:
     """Report what was done since yesterday, by project.
 
@@ -66,8 +62,7 @@ def digest(
     end), what they cost, what failed and what is open; runs of one prompt again and again are one line. --full and JSON
     have all of each session. All of it is recorded; no model is asked. Exits with 1 if no session did anything.
 
-    With --team, reports on the last whole week of a team, or the week of --since, in figures. --exec runs CMD in a
-    shell, gives it the digest on standard input, and exits with its code.
+    --exec runs CMD in a shell, gives it the digest on standard input, and exits with its code.
 
     \b
     reread digest
@@ -75,19 +70,15 @@ def digest(
     reread digest --since yesterday --until yesterday
     reread digest --since "last week" -o week.html
     reread digest --full --no-redact
-    reread digest --team s3://team/figures
-    reread digest --team s3://team/figures -f json --exec 'curl -sS --json @- "$WEBHOOK"'
+    reread digest -f json --exec 'curl -sS --json @- "$WEBHOOK"'
     """
     if as_json and form not in (None, "json"):
         raise Misuse(f"Cannot use --json with -f {form}: both are formats.")
     form = "json" if as_json else form or format_of(output, *FORMATS) or "markdown"
     if command is not None:
         refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")
-    if bucket is not None:
-        refuse_with(
-            ctx, "--team", ("--until", "--project", "--full", "--redact", "--root", "--demo"), "it is a week of all"
-        )
-        made, found, unread = _of_team(ctx, bucket, since, form)
+    if made_of is not None:
+        made, found, unread = made_of(form)
     else:
         with progress("reading", None) as step:
             made, found, unread = _of_sessions(
@@ -107,7 +98,7 @@ def digest(
         print_notice(unread_note(unread))
     for notice in unmatched_projects(merged_roots(ctx, root), project) if project and not found else ():
         print_notice(notice)
-    if bucket is None and not found and have_no_sessions(merged_roots(ctx, root)):
+    if made_of is None and not found and have_no_sessions(merged_roots(ctx, root)):
         print_notice(no_sessions_text(merged_roots(ctx, root), "digest"))
     from reread.base import jsontext
 
@@ -136,21 +127,6 @@ def _of_sessions(form: str, full: bool, **options: Any) -> tuple[Any, bool, Sequ
         digest_value(made) if form == "json" else (digest_html if form == "html" else digest_markdown)(made, full=full)
     )
     return text, bool(made.projects), made.unread
-
-
-def _of_team(ctx: click.Context, bucket: str, since: str, form: str) -> tuple[Any, bool, Sequence[str]]:
-    """Return the digest of a team as text or JSON values, and whether it has anything."""
-    from reread.base.times import parse_span
-    from reread.render.team_table import team_digest_markdown, team_digest_value
-
-    if form == "html":
-        raise Misuse("Cannot write the digest of a team as HTML; use markdown or json.")
-    opened = team_of(ctx, bucket, ())
-    week = None
-    if ctx.get_parameter_source("since") == ParameterSource.COMMANDLINE:
-        week = parse_span(since, zone=UTC).start.date()
-    made = opened.digest(week=week)
-    return (team_digest_value if form == "json" else team_digest_markdown)(made), bool(made.usage.totals), ()
 
 
 def _run(command: str, data: bytes) -> int:

@@ -12,7 +12,6 @@ import click
 from reread.base.paths import SAMPLES
 from reread.cli._option_types import SESSION
 from reread.cli._options import merged_roots, refuse_with, refuse_without, root_options
-from reread.cli._team import team_option
 from reread.errors import Misuse
 
 
@@ -34,7 +33,6 @@ from reread.errors import Misuse
 @click.option(
     "--no-token", is_flag=True, help="Let every user of this machine read your sessions: the address has no token."
 )
-@team_option("Serve")
 @click.option(
     "--sign-in",
     metavar="HEADER",
@@ -50,29 +48,27 @@ def serve(
     port: int | None,
     host: str,
     no_token: bool,
-    bucket: str | None,
     sign_in: str | None,
     proxy: tuple[str, ...],
     no_open: bool,
     root: tuple[Path, ...],
-    given: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] = {},
+    at: str = "",
 ) -> None:
     """Read sessions in the browser.
 
     Only this machine can connect, unless you use --host, and only with the token in the printed address. The server
     changes no session. Without arguments, serves all your sessions.
 
-    With --team, serves the figures that a team has written to a bucket with `tables --to`, and the sessions that are
-    kept there or below --root, not yours. With --sign-in, a reverse proxy signs people in: it has to set the header
-    itself, and to remove any that a client sent.
+    With --sign-in, a reverse proxy signs people in: it has to set the header itself, and to remove any that a client
+    sent.
 
     \b
     reread serve
     reread serve latest
     reread serve ./run.jsonl ./more --no-open --port 8080
     reread --demo serve
-    reread serve --team s3://team/figures
-    reread serve --team s3://team/figures --sign-in X-Forwarded-User --no-open
+    reread serve --root s3://team/sessions --sign-in X-Forwarded-User --no-open
     """
     from reread.server.guard import SignIn
     from reread.server.run import serve as run
@@ -81,10 +77,6 @@ def serve(
     refuse_without(ctx, "--proxy", "--sign-in", "it is about that header")
     if sign_in is not None:
         refuse_with(ctx, "--sign-in", ("--no-token",), "without a token, nobody needs to sign in")
-    if bucket is not None and not (roots or sessions):
-        from reread.disk.layout import expand_path
-
-        roots = [expand_path(bucket)]
     _require_folders(roots)
     run(
         *_named(sessions, roots),
@@ -94,9 +86,9 @@ def serve(
         demo=SAMPLES in roots,
         open_browser=not no_open,
         token=not no_token,
-        team=bucket,
         sign_in=SignIn(sign_in, proxy) if sign_in is not None else None,
         given=given,
+        at=at,
         echo=lambda text: click.echo(text),
     )
 

@@ -19,7 +19,6 @@ from reread.cli._options import (
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
-from reread.cli._team import print_team, team_of, team_option, team_report
 
 if TYPE_CHECKING:
     from reread.reports.report import Report
@@ -38,7 +37,6 @@ MOST_LISTED = 50
     metavar="GROUP,...",
     help="Group by these, separated by commas.",
 )
-@team_option("Report on")
 @limit_option
 @scope_options(*ALL)
 @click.option("--list", "as_list", is_flag=True, help="List the calls of each group, failed ones first.")
@@ -53,7 +51,6 @@ def stats(
     as_csv: bool,
     as_list: bool,
     no_cache: bool,
-    bucket: str | None,
     **options: Any,
 ) -> None:
     """Report what sessions did: calls, failures, time, cost.
@@ -64,8 +61,7 @@ def stats(
     agent, agent_type, thread (main or subagents), model, session, project, person, machine and team (of the machine
     that wrote a file), day, week, month, weekday and hour. A call's cost is its share of the response that made it; a
     retry is a call that follows a failed one of the same tool in the same turn. --list names the calls of each group,
-    with their commands, errors and addresses; by failure, only those that failed. With --team, the groups are tool,
-    failure, state, project, model, week, person, machine and team; groups of fewer than three people are merged.
+    with their commands, errors and addresses; by failure, only those that failed.
 
     \b
     reread stats --since 30d
@@ -74,16 +70,11 @@ def stats(
     reread stats --tool Edit --state failed --list
     reread stats --by week --json
     reread stats latest --by file
-    reread stats --team s3://team/figures --by failure
     """
     from reread.reports.stats_report import stats as report_on
     from reread.storage.user_paths import reread_words
 
     refuse_two_forms(as_json=as_json, as_csv=as_csv, as_list=as_list)
-    if bucket is not None:
-        opened = team_of(ctx, bucket, ("--list",), sessions)
-        print_team(ctx, team_report(opened.stats, **options), as_json=as_json, as_csv=as_csv)
-        return
     roots = merged_roots(ctx, root)
     limit = options.pop("limit") if as_list else None
     with progress("reading", None) as step:

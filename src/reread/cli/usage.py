@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from reread.base.scope_options import OF_RESPONSES
 from reread.base.text import split_names
@@ -22,7 +21,6 @@ from reread.cli._options import (
 from reread.cli._output import echo_lines, print_lines, print_notice, progress
 from reread.cli._paths import PathName
 from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
-from reread.cli._team import print_team, team_of, team_option, team_report
 from reread.errors import Misuse
 
 STDIN = "-"
@@ -59,7 +57,6 @@ if TYPE_CHECKING:
     "--min-cost", type=DOLLARS, metavar="USD", help="Leave out rows that cost less, but count them in the total."
 )
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
-@team_option("Count")
 @limit_option
 @scope_options(*OF_RESPONSES)
 @csv_option
@@ -85,7 +82,6 @@ def usage(
     no_cache: bool,
     price_file: str | None,
     fail_over: float | None,
-    bucket: str | None,
     **options: Any,
 ) -> None:
     """Report tokens and cost, counting each response once.
@@ -94,8 +90,7 @@ def usage(
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
     or subagents), block (5 hours), person, machine and team (of the machine that wrote a file). If the client reported
     a cost, both that and the computed cost are shown. `--by cache` shows what had to be written to the cache again, by
-    cause. With --team, the groups are week, person, machine, team, project and model; groups of fewer than three
-    people are merged.
+    cause.
 
     \b
     reread usage --since 30d
@@ -104,7 +99,6 @@ def usage(
     reread usage --by cache --since 7d
     reread usage ./run.jsonl latest
     reread usage --since today --fail-over 50
-    reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
     from reread.facts.scope import Scope
@@ -123,20 +117,7 @@ def usage(
         return
     is_of_breaks = CACHE in options["by"].split(",")
     if is_of_breaks:
-        refuse_with(
-            ctx,
-            "--by",
-            ("--sort", "--min-cost", "--fail-over", "--price-file", "--keep-deleted"),
-            "`cache` has its own table",
-        )
-    if bucket is not None:
-        opened = team_of(ctx, bucket, ("--price-file", "--keep-deleted"), sessions)
-        if ctx.get_parameter_source("by") != ParameterSource.COMMANDLINE:
-            options["by"] = "week"
-        report = team_report(opened.cache_breaks if is_of_breaks else opened.usage, **options)
-        print_team(ctx, report, as_json=as_json, as_csv=as_csv)
-        _exit_over(ctx, report.totals.get("cost_usd"), fail_over)
-        return
+        refuse_for_breaks(ctx)
     roots = merged_roots(ctx, root)
     _check_groups(split_names(options["by"]))
     if is_of_breaks:
@@ -170,10 +151,16 @@ def usage(
         text=NO_RESPONSES,
         may_be_empty=fail_over is not None,  # nothing was used, which is no failure
     )
-    _exit_over(ctx, report.totals["cost_usd"], fail_over)
+    exit_over(ctx, report.totals["cost_usd"], fail_over)
 
 
-def _exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
+def refuse_for_breaks(ctx: click.Context) -> None:
+    """Refuse options that are about other tables than that of cache breaks."""
+    others = ("--sort", "--min-cost", "--fail-over", "--price-file", "--keep-deleted")
+    refuse_with(ctx, "--by", others, "`cache` has its own table")
+
+
+def exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
     """Exit with 1 if something costs more than a limit."""
     if limit is not None and (cost or 0) > limit:
         print_notice(f"This costs more than ${limit:,.2f}.")

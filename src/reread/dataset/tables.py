@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from reread.base.addons import named_parts
 from reread.base.optional_dependencies import require
 from reread.catalog.team_settings import team_settings
 from reread.dataset.manifest import TablesManifest, newest_manifests
@@ -52,10 +53,10 @@ def _committer(iceberg: str | None, warehouse: str | None) -> Callable[[TableFil
     """Return what commits to a catalogue, which is opened first: nothing is written if it cannot be."""
     if iceberg is None:
         return lambda place, machine: None
-    from reread.dataset.iceberg import commit_tables, open_catalog
-
-    catalog = open_catalog(iceberg, warehouse)
-    return lambda place, machine: commit_tables(place, machine, catalog)
+    sink = named_parts("sinks").get("iceberg")
+    if sink is None:
+        raise Misuse("Cannot commit to a catalogue: the add-on `iceberg` is not there; install reread again.")
+    return sink.load()(iceberg, warehouse)
 
 
 class Tables(Mapping[str, RecordBatchReader]):

@@ -118,6 +118,7 @@ def _facts(header: Header) -> str:
     facts = (
         "captured" * header.captured,
         "desktop" * header.desktop,
+        "archived" * header.archived,
         _kept(header),
         header.git_branch,
         model_text(header.model),
@@ -136,7 +137,8 @@ def _project_name(header: Header) -> str:
 
 
 def _title(header: Header) -> str:
-    return STAR * header.starred + safe_line(" ".join(header.title.split()))
+    tags = (f"#{tag}" for tag in header.tags)
+    return STAR * header.starred + safe_line(" ".join([*tags, *header.title.split()]))
 
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:

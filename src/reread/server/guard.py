@@ -16,17 +16,19 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from reread.base.addons import named_parts
+
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 METHODS = ("GET", "HEAD")
 POSTS = re.compile(r"/api/(sessions/[^/]+/(share|annotation)|settings)")
 """The addresses that take a POST: decisions about what is shared, stars and notes, settings. None changes a session."""
 GUESTS = re.compile(
-    r"/|/assets/[^/]+|/api/(team|library(/shown)?|events|search|settings|reports/(usage|cost|stats|cache|calls|failures|budgets))"
+    r"/|/assets/[^/]+|/api/(library(/shown)?|events|search|settings|reports/(usage|cost|stats|cache|calls|failures|budgets))"
     r"|/api/sessions/[^/]+(/(items|outline|lines|place|search|filter|markdown|usage|context|waterfall|problems"
     r"|events|requests|files|(calls|requests|files|pictures)/.+))?"
 )
-"""What people see whom a proxy has signed in: the figures of a team, and the sessions that are served; nothing else of
-the machine that serves them."""
+"""What people see whom a proxy has signed in, besides what add-ons have for them: the sessions that are served, and
+nothing else of the machine that serves them."""
 GUEST = "reread.guest"
 """The key of a request's scope that tells that such a person sent it."""
 OWN_FETCH_SITES = ("same-origin", "none")
@@ -148,7 +150,8 @@ class Guard:
             if scope["method"] not in METHODS:
                 return _forbidden("Only who has the token changes anything here.")
             scope[GUEST] = True
-            return None if GUESTS.fullmatch(scope["path"]) else _forbidden("Only who has the token may see this.")
+            may_see = GUESTS.fullmatch(scope["path"]) or scope["path"] in named_parts("guest_routes")
+            return None if may_see else _forbidden("Only who has the token may see this.")
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if given is None and (self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie))):
             return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,15 +12,11 @@ from reread.attribution.reviewing import find_review
 from reread.base.choices import FAILED
 from reread.base.paths import is_local
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS, SPANS
-from reread.dataset.small_groups import quarter_days, quarter_of
-from reread.dataset.team_tables import Team
 from reread.errors import Misuse, NotFound
-from reread.facts.scope import ScopeOptions
 from reread.git.repository import is_sha
 from reread.reader.library_schema import ReportFilter
 from reread.reader.redacted_review import with_short_prompts
 from reread.render.report_table import group_labels, report_value
-from reread.render.team_table import team_notes
 from reread.reports.advice_report import advice_value, advise
 from reread.reports.budget_report import budget_value, budgets
 from reread.reports.cache_report import cache_breaks
@@ -217,48 +212,3 @@ def library_review(library: SessionLibrary, key: str, query: Mapping[str, str]) 
     if not is_local(project):
         raise NotFound("The folder of this session is not on this machine.")
     return with_short_prompts(find_review(commits=[commit], repository=project, root=library.roots))
-
-
-GROUPS = ("project", "team", "person", "machine", "model")
-
-
-def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the page shows: the quarters that there are, and the reports on one of them by one group."""
-    by = query.get("by") or GROUPS[0]
-    if by not in GROUPS:
-        raise Misuse(f"Cannot group the team by {by!r}; use {', '.join(GROUPS)}.")
-    quarters = team.quarters()
-    current = quarter_of(datetime.now(UTC).date().isoformat())
-    # A machine with a wrong clock may have written later ones.
-    newest = next((one for one in quarters if one <= current), quarters[0] if quarters else "")
-    quarter = query.get("quarter") or newest
-    if quarter not in quarters:
-        raise Misuse(f"No quarter {quarter!r}; use {', '.join(quarters)}.")
-    first, last = quarter_days(quarter)
-    span: ScopeOptions = {"since": first.isoformat(), "until": last.isoformat()}
-    reports = {
-        "weeks": team.usage(by="week", **span),
-        "usage": team.usage(by=by, **span),
-        "cache": team.cache_breaks(by="cause", **span),
-        "tools": team.stats(by="tool", **span),
-        "failures": team.stats(by="failure", **span),
-        "sessions": team.sessions(by="week", **span),
-    }
-    values = {name: _team_value(report) for name, report in reports.items()}
-    refused = {machine: reasons for value in values.values() for machine, reasons in value.pop("refused").items()}
-    return {
-        "by": by,
-        "groups": list(GROUPS),
-        "quarter": quarter,
-        "quarters": quarters,
-        "since": first.isoformat(),
-        "until": last.isoformat(),
-        "refused": refused,
-        "budgets": [budget_value(one) for one in team.budgets()],
-        **values,
-    }
-
-
-def _team_value(report: Report) -> dict[str, Any]:
-    report.notes = list(team_notes(report))
-    return {**report_value(report), "labels": group_labels(report)}

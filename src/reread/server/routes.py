@@ -19,7 +19,6 @@ from starlette.routing import Route
 
 from reread.base import jsontext
 from reread.base.addons import named_parts
-from reread.dataset.team_tables import Team
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
@@ -39,7 +38,7 @@ from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey, ThreadLimit
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
-from reread.server.reports import library_review, report_filters, report_of, team_page
+from reread.server.reports import library_review, report_filters, report_of
 from reread.server.sharing import MEDIA_TYPES, ShareReviews
 from reread.server.static_files import Compression, static_routes
 from reread.session.session import open  # noqa: A004
@@ -287,7 +286,7 @@ SESSION_ROUTES: dict[str, Handler] = {
 """The handlers below a session's address."""
 
 
-def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[str, Any] | None = None) -> Starlette:
+def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) -> Starlette:
     """Return the server's application, without the guard; `given` is what options of add-ons say to their routes."""
     reviews = ShareReviews(library.find)
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
@@ -406,12 +405,7 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
         events = _session_events(session, listener)
         return event_stream(events if request.scope.get(GUEST) else with_now(events, listener))
 
-    async def team_figures(request: Request) -> Response:
-        if team is None:
-            raise NotFound("This server has no team; start it with `reread serve --team`.")
-        return json_response(await usage_threads.run(team_page, team, dict(request.query_params)))
-
-    added = named_parts("routes")
+    added = named_parts("guest_routes") | named_parts("routes")
 
     async def added_route(request: Request) -> Response:
         answer = added[request.url.path].load()
@@ -419,7 +413,6 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
 
     routes = [
         *(Route(path, added_route) for path in added),
-        Route("/api/team", team_figures),
         Route("/api/library", listing),
         Route("/api/library/shown", count_first),
         Route("/api/events", library_events),
@@ -434,7 +427,7 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
         Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
-        *static_routes(has_team=team is not None),
+        *static_routes(given or ()),
     ]
     app = Starlette(
         routes=routes,
@@ -493,7 +486,7 @@ def _answer(request: Request, value: Any) -> Response:
 
 
 def _without_note(row: LibraryRow) -> LibraryRow:
-    return msgspec.structs.replace(row, starred=False, note="")
+    return msgspec.structs.replace(row, starred=False, note="", tags=[])
 
 
 def event_stream(events: AsyncIterator[bytes]) -> Response:

@@ -28,7 +28,6 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reread.base.structs import build_types
-from reread.dataset.team_tables import team as open_team
 from reread.errors import Misuse
 from reread.server.guard import Guard, SignIn, new_token
 from reread.server.library import SessionLibrary
@@ -209,7 +208,6 @@ def serve(
     open_browser: bool = True,
     token: bool = True,
     at: str = "",
-    team: str | None = None,
     sign_in: SignIn | None = None,
     given: Mapping[str, Any] | None = None,
     echo: Callable[[str], None] = print,
@@ -218,8 +216,8 @@ def serve(
 
     Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token, which
     the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an address
-    from `#` on. `team` is the bucket with the figures of a team, which get a page; whoever a proxy has signed in, as
-    `sign_in` says, needs no token. `given` is what options of add-ons say to their routes.
+    from `#` on. Whoever a proxy has signed in, as `sign_in` says, needs no token. `given` is what options of add-ons
+    say to their routes.
     """
     if sign_in is not None and not sign_in.proxies and not is_loopback(host):
         raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy with --proxy.")
@@ -230,9 +228,9 @@ def serve(
     secret = new_token() if token else None
     library = SessionLibrary(roots, paths=paths, demo=demo)
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
-    app = make_app(library, open_team(team) if team is not None else None, given)
+    app = make_app(library, given)
     names = host_names(host)
-    place = at or (f"#/s/{key}" if key else "#/team" if team is not None else "")
+    place = at or (f"#/s/{key}" if key else "")
     address = f"http://{names[0]}:{bound_port}/{f'?token={secret}' if secret else ''}{place}"
     server = Server(app, Guard(app, port=bound_port, hosts=names, token=secret, sign_in=sign_in))
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,23 +31,24 @@ HASHED = re.compile(r"-[\w-]{8}$")
 """The end of the name of a built file that never changes, because the name has a hash of its content."""
 
 
-def static_routes(*, has_team: bool) -> list[Route]:
-    """Return one route for each built file, so that no other file can be requested."""
+def static_routes(given: Iterable[str]) -> list[Route]:
+    """Return one route for each built file, so that no other file can be requested; the page gets these marks."""
     built = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.suffix in MEDIA_TYPES}
     index = built.pop("index.html", None)
     routes = [Route(f"/{name}", _file(path)) for name, path in built.items() if name.startswith("assets/")]
-    return [*routes, Route("/", _file(index, has_team=has_team) if index is not None else _not_built)]
+    return [*routes, Route("/", _file(index, given) if index is not None else _not_built)]
 
 
-def _file(path: Path, *, has_team: bool = False) -> Callable[[Request], Any]:
+def _file(path: Path, marks: Iterable[str] = ()) -> Callable[[Request], Any]:
     media_type = MEDIA_TYPES[path.suffix]
+    tags = [f" data-{mark}".encode() for mark in marks]
     caching = "max-age=31536000, immutable" if HASHED.search(path.stem) else "no-cache"
 
     @lru_cache(maxsize=1)
     def content(changed: int) -> bytes:
         """Return the file's bytes, the same for all who wait for them."""
         data = path.read_bytes()
-        return data.replace(b"<html", b"<html data-team", 1) if has_team else data
+        return data.replace(b"<html", b"".join([b"<html", *tags]), 1) if tags else data
 
     async def endpoint(request: Request) -> Response:
         data = content(path.stat().st_mtime_ns)

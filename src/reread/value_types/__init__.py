@@ -42,13 +42,9 @@ from reread.catalog.stored_conversation import StoredConversation as StoredConve
 from reread.catalog.stored_line import CaptureRun as CaptureRun
 from reread.catalog.stored_line import StoredLine as StoredLine
 from reread.catalog.writer import ConversationWriter as ConversationWriter
-from reread.dataset.chain import ChainFinding as ChainFinding
 from reread.dataset.query import QueryRows as QueryRows
 from reread.dataset.report import TablesReport as TablesReport
 from reread.dataset.tables import Tables as Tables
-from reread.dataset.team_report import TeamDigest as TeamDigest
-from reread.dataset.team_report import Writer as Writer
-from reread.dataset.team_tables import Team as Team
 from reread.facts.scope import ScopeOptions as ScopeOptions
 from reread.git.notes import CommitNote as CommitNote
 from reread.git.notes import NotedLines as NotedLines
@@ -148,6 +144,7 @@ from reread.reports.diff_report import FileDifference as FileDifference
 from reread.reports.diff_report import SessionDiff as SessionDiff
 from reread.reports.digest_report import Digest as Digest
 from reread.reports.digest_report import DigestCommit as DigestCommit
+from reread.reports.digest_report import DigestFailure as DigestFailure
 from reread.reports.digest_report import DigestFile as DigestFile
 from reread.reports.digest_report import DigestProject as DigestProject
 from reread.reports.digest_report import DigestPull as DigestPull

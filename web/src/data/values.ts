@@ -574,6 +574,8 @@ export interface LibraryRow {
   person: string | null;
   starred: boolean;
   note: string;
+  tags: string[];
+  archived: boolean;
   models: string[];
   turns: number | null;
   agents: number | null;
@@ -584,10 +586,11 @@ export interface LibraryRow {
   figures: Figures | null;
 }
 
-/** The star and the note of a session after a change. */
+/** The star, the note and the tags of a session after a change. */
 export interface AnnotationChange {
   starred: boolean;
   note: string;
+  tags: string[];
   saved: boolean;
 }
 
@@ -739,6 +742,8 @@ export interface LibraryRow {
   person: string | null;
   starred: boolean;
   note: string;
+  tags: string[];
+  archived: boolean;
   models: string[];
   turns: number | null;
   agents: number | null;
@@ -749,10 +754,11 @@ export interface LibraryRow {
   figures: Figures | null;
 }
 
-/** The star and the note of a session after a change. */
+/** The star, the note and the tags of a session after a change. */
 export interface AnnotationChange {
   starred: boolean;
   note: string;
+  tags: string[];
   saved: boolean;
 }
 

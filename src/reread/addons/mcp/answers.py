@@ -150,7 +150,7 @@ def sessions_answer(
 
 def _others(roots: Roots, without: AbstractSet[str], **scope: Any) -> Iterator[Header]:
     """Yield the headers of sessions other than those that are left out, newest first."""
-    of_files = {name: scope.pop(name, None) for name in ("project", "since", "until")}
+    of_files = {name: scope.pop(name, None) for name in ("project", "since", "until", "tag")}
     for header in chosen_headers(sessions(**of_files, root=roots), **scope, root=roots):
         if without.isdisjoint({header.id.lower(), *map(str.lower, header.sessions)}):
             yield header
@@ -158,6 +158,7 @@ def _others(roots: Roots, without: AbstractSet[str], **scope: Any) -> Iterator[H
 
 def _listed(header: Header) -> Passage:
     facts = [citation(header.id), date_text(header.updated), size_text(header.size), "kept only" if header.gone else ""]
+    facts += ["archived" if header.archived else "", *(f"tag {word(tag)}" for tag in header.tags)]
     about = [header.title, header.project, header.git_branch or "", header.model or ""]
     return Passage(" · ".join(fact for fact in facts if fact), quoted(one_line(" · ".join(filter(None, about)), 300)))
 

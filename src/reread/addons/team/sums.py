@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from reread.accounting.billing import COUNT_NAMES, NANOS_PER_DOLLAR
+from reread.addons.team.small_groups import Atom
+from reread.addons.team.writers import MOST_TOKENS, TableFileRef, Writers
 from reread.base.optional_dependencies import require
 from reread.base.text import plural
 from reread.base.times import parse_period_ms
@@ -30,10 +32,8 @@ from reread.catalog.team_settings import TeamSettings
 from reread.dataset.copies import hashed_id
 from reread.dataset.figures import FIGURES, ID, RULES, RowMask
 from reread.dataset.schema import VERSION
-from reread.dataset.small_groups import Atom
 from reread.dataset.sql import SETTINGS
 from reread.dataset.sql import TYPES as SQL_TYPES
-from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
 from reread.disk.cache import CacheFile, CacheTable, Statement
 from reread.disk.derived_cache import compressed, decompressed, encoded
 from reread.disk.fact_table import BOOLEAN, TEXT, Column

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from reread.addons.team.values import TeamDigest
 from reread.base.format import money_text
 from reread.base.sanitize import safe_line
 from reread.base.text import plural
-from reread.dataset.team_report import TeamDigest
 from reread.render.markdown_text import inline
 from reread.render.report_table import budget_name, cost_text, figure_text, report_value, row_labels
 from reread.render.text_table import LOUD, PLAIN, Styled

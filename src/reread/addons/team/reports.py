@@ -15,14 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from reread.accounting.billing import PICOS_PER_DOLLAR, UNKNOWN
-from reread.base.optional_dependencies import require
-from reread.base.scope_options import SPANS
-from reread.base.text import split_names
-from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
-from reread.catalog.team_settings import TeamSettings, team_settings
-from reread.dataset.chain import ChainFinding, check_chain
-from reread.dataset.report import Progress
-from reread.dataset.small_groups import (
+from reread.addons.team.small_groups import (
     OTHERS,
     Atom,
     FigureBlock,
@@ -34,8 +27,15 @@ from reread.dataset.small_groups import (
     is_quarter,
     quarter_of,
 )
+from reread.addons.team.values import TeamDigest, Writer
+from reread.base.optional_dependencies import require
+from reread.base.scope_options import SPANS
+from reread.base.text import split_names
+from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
+from reread.catalog.team_settings import TeamSettings, team_settings
+from reread.dataset.chain import ChainFinding, check_chain
+from reread.dataset.report import Progress
 from reread.dataset.table_files import table_files
-from reread.dataset.team_report import TeamDigest, Writer
 from reread.errors import Misuse
 from reread.facts.scope import FILTERS, ScopeOptions, Test
 from reread.reports.budget_report import BudgetState, budget_state, stored_budgets
@@ -45,7 +45,7 @@ from reread.reports.tally import Figures, Money, total_of
 from reread.reports.usage_report import OPTIONAL, REPORTED, usage_figures
 
 if TYPE_CHECKING:
-    from reread.dataset.team_sums import ReportKind
+    from reread.addons.team.sums import ReportKind
 
 WEEK, TEAM = "week", "team"
 OWNERS = ("person", "machine", TEAM)
@@ -75,8 +75,8 @@ class Team:
     """
 
     def __init__(self, bucket: str | Path) -> None:
-        from reread.dataset.team_sums import TeamSums
-        from reread.dataset.team_writers import Writers
+        from reread.addons.team.sums import TeamSums
+        from reread.addons.team.writers import Writers
 
         self.settings: TeamSettings = team_settings()
         self._writers = Writers(table_files(bucket))
@@ -103,13 +103,13 @@ class Team:
 
     def usage(self, *, by: str | Sequence[str] = WEEK, **options: Unpack[ScopeOptions]) -> Report:
         """Return tokens and cost, each response counted once, by week, person, machine, team, project or model."""
-        from reread.dataset.team_sums import USAGE
+        from reread.addons.team.sums import USAGE
 
         return self._report(USAGE, by, options, _usage_figures)
 
     def cache_breaks(self, *, by: str | Sequence[str] = "cause", **options: Unpack[ScopeOptions]) -> Report:
         """Return what had to be written to the cache again, by cause or by what `usage` is grouped by."""
-        from reread.dataset.team_sums import CACHE
+        from reread.addons.team.sums import CACHE
 
         used = self.usage(by=(), **options).totals
         written = used.cache_write_5m_tokens + used.cache_write_1h_tokens if used else 0
@@ -119,19 +119,19 @@ class Team:
 
     def stats(self, *, by: str | Sequence[str] = "tool", **options: Unpack[ScopeOptions]) -> Report:
         """Return calls and failures, by tool, failure, state, project, model, week, person, machine or team."""
-        from reread.dataset.team_sums import STATS
+        from reread.addons.team.sums import STATS
 
         return self._report(STATS, by, options)
 
     def sessions(self, *, by: str | Sequence[str] = WEEK, **options: Unpack[ScopeOptions]) -> Report:
         """Return sessions and turns, by week, person, machine, team, project or model."""
-        from reread.dataset.team_sums import BEGUN
+        from reread.addons.team.sums import BEGUN
 
         return self._report(BEGUN, by, options)
 
     def quarters(self) -> list[str]:
         """Return the quarters that have figures, such as `2026-Q4`, newest first."""
-        from reread.dataset.team_sums import USAGE
+        from reread.addons.team.sums import USAGE
 
         with self._lock:
             self._refresh()
@@ -143,7 +143,7 @@ class Team:
 
         A month has the weeks that begin in it. Budgets for a day are left out, and those of a team with too few people.
         """
-        from reread.dataset.team_sums import USAGE
+        from reread.addons.team.sums import USAGE
 
         clock = now or datetime.now(UTC)
         today = clock.astimezone(UTC).date()

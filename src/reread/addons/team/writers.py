@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import msgspec
 
+from reread.addons.team.values import Writer
 from reread.base.optional_dependencies import require
 from reread.catalog.team_settings import is_team_name
 from reread.dataset.arrow import arrow_schema, pyarrow
@@ -21,7 +22,6 @@ from reread.dataset.figures import FIGURES
 from reread.dataset.manifest import FOLDER, TablePart, TablesManifest, newest_manifest
 from reread.dataset.schema import CALLS, PARTITIONS, TABLES, written_version
 from reread.dataset.table_files import TableFiles
-from reread.dataset.team_report import Writer
 from reread.disk.machine import is_machine_id
 from reread.errors import NotFound, RereadError, Unreadable
 
