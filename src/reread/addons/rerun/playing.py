@@ -272,7 +272,8 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
         box.serve_pages(pages.ports, pages.hosts)
     scene.notes += [pages.note] if pages.note else []
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
-    words += ["--tools", ",".join(scene.tools)] if scene.tools and not program.is_script else []
+    words += ["--tools", ",".join(scene.tools)] if scene.tools is not None and not program.is_script else []
+    words += ["--system-prompt", scene.system] if scene.system else []
     words += ["--json-schema", jsontext.dumps(scene.schema).decode()] if scene.schema else []
     words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
     model = tried.model or scene.model
