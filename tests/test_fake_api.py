@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -258,6 +260,23 @@ def test_it_can_be_used_where_everything_is_asynchronous() -> None:
 
     with ThreadPoolExecutor(1) as thread:  # where no other loop runs, as that of a browser
         assert thread.submit(lambda: asyncio.run(ask())).result() == "msg_1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sockets in folders are for the box, which needs Linux")
+def test_it_answers_on_a_socket_in_a_folder_with_a_long_name(tmp_path: Path) -> None:
+    folder = tmp_path / ("long-" * 30)
+    folder.mkdir()
+    api = FakeApi(small()).start(folder / "api")
+    try:
+        assert (folder / "api").is_socket()
+        with socket.socket(socket.AF_UNIX) as wire:
+            with pytest.MonkeyPatch.context() as moved:
+                moved.chdir(folder)
+                wire.connect("api")
+            wire.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert b"404" in wire.recv(100)
+    finally:
+        api.stop()
 
 
 BESIDE = (

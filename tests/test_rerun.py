@@ -22,7 +22,7 @@ from making import SESSION, answer, attachment, image, jsonl, read, reply, resul
 import reread
 from reread.addons.rerun import clients, playing
 from reread.addons.rerun.aside import ASIDE, names_programs, with_own_paths
-from reread.addons.rerun.box import INSIDE, Box
+from reread.addons.rerun.box import INSIDE, Box, python
 from reread.addons.rerun.comparison import Comparison
 from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.inside import dry_shell, mcp_server
@@ -677,9 +677,22 @@ def left_running(mark: str) -> list[str]:
     return found
 
 
+ASKS = f"""exec {python()} -c '
+import json, os, sys, urllib.request
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["type"] == "control_request":
+        print(json.dumps({{"type": "control_response"}}), flush=True)
+        continue
+    body = {{"messages": [{{"role": "user", "content": "Who?"}}], "tools": [{{"name": "Bash"}}]}}
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode())).read()
+    print(json.dumps({{"type": "result"}}), flush=True)
+'"""
 CLIENTS = (
     ("ends at once", "exit 7", "ended"),
     ("says nothing", "cat >/dev/null; sleep 600", "time was up"),
+    ("asks for something else", ASKS, "nothing that the client asked for"),
     ("says garbage", "echo '{'; echo 'no json'; head -c 1 >/dev/null", "ended"),
 )
 
@@ -710,20 +723,21 @@ def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the box needs Linux")
-def test_a_run_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("point", ["", "/home", "/wire/api", "/plan.json", "/work/client-is-there"])
+def test_a_run_that_is_killed_leaves_no_process_and_no_folder(point: str, tmp_path: Path) -> None:
     from reread.addons.rerun.box import isolation
 
     if isolation() is None:
         pytest.skip("this system closes no box")
     (tmp_path / "t").mkdir()
     program = tmp_path / "claude"
-    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\nsleep 600\n')
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\ntouch client-is-there; sleep 600\n')
     program.chmod(0o755)
     path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
     words = [sys.executable, "-m", "reread", "rerun", str(path), "--client", str(program)]
     process = subprocess.Popen(words, env={**os.environ, "TMPDIR": str(tmp_path / "t")})
     try:
-        until(lambda: any((tmp_path / "t").glob("*/plan.json")))
+        until(lambda: any((tmp_path / "t").glob(f"*{point}")))
     finally:
         process.kill()
         process.wait()
