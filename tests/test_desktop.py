@@ -14,7 +14,7 @@ import reread
 from reread import cli
 from reread.base.scope_options import DESKTOP_VARIABLE
 
-ID, CODE = "5e551017-0000-4000-8000-00000000000a", "5e551017-0000-4000-8000-00000000000b"
+ID, CODE = "5e551017-0000-4000-8000-000000000000", "c0de1017-0000-4000-8000-000000000000"
 APPS = {
     "linux": ".config/Claude",
     "darwin": "Library/Application Support/Claude",
@@ -69,6 +69,7 @@ def test_sessions_of_the_app_are_found_with_their_titles(
 
 def test_every_verb_has_them_unless_they_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at_home(tmp_path, "linux", monkeypatch)
+    monkeypatch.setenv("COLUMNS", "80")
     for words in (["ls"], ["ls", "--json"], ["usage", "--by", "session", "--json"], ["search", "tidy", "--json"]):
         assert ID[:8] in output(*words), words
     assert "desktop" in output("ls") and "Photos of zebras" in output("ls")

@@ -195,16 +195,19 @@ def test_skills_and_commands_are_as_the_model_was_told() -> None:
     }
 
 
-LISTS = (
+SWITCHES = (
     ("TodoWrite", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "0"}),
     ("TaskCreate", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "1"}),
+    ("ToolSearch", {"ENABLE_TOOL_SEARCH": "true"}),
     ("Bash", {}),
 )
 
 
-@pytest.mark.parametrize(("name", "environment"), LISTS)
-def test_the_list_of_tasks_is_the_one_it_had(name: str, environment: Object) -> None:
-    assert scene_of(used(name, {})).lists == environment
+@pytest.mark.parametrize(("name", "environment"), SWITCHES)
+def test_tools_are_there_that_have_to_be_asked_for(name: str, environment: Object) -> None:
+    assert scene_of(used(name, {})).switches == environment
+    assert {"Bash", "Glob", "Grep"} <= {*scene_of(used("Grep", {})).tools}
+    assert scene_of(used(name, {})).tools == []
 
 
 def test_a_structured_answer_without_its_schema_is_named() -> None:

@@ -127,6 +127,7 @@ export interface CountedCall {
 export interface Advice {
   kind: string;
   subject: string;
+  deed: string;
   text: string;
   project: string | null;
   count: number;

@@ -272,7 +272,7 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
         box.serve_pages(pages.ports, pages.hosts)
     scene.notes += [pages.note] if pages.note else []
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
-    words += ["--tools", ",".join(scene.tools)] if scene.tools else []
+    words += ["--tools", ",".join(scene.tools)] if scene.tools and not program.is_script else []
     words += ["--json-schema", jsontext.dumps(scene.schema).decode()] if scene.schema else []
     words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
     model = tried.model or scene.model
@@ -345,7 +345,7 @@ def _play(
 
     retries = str(api.cassette.retries)
     env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
-    env |= scene.lists
+    env |= scene.switches
     api.aside = scene.aside
     api.start(box.socket)
     try:

@@ -37,6 +37,15 @@ ASKED_FOR = frozenset({"Glob", "Grep"})
 STRUCTURED = "StructuredOutput"
 TODOS, TASKS = "TodoWrite", ("TaskCreate", "TaskUpdate", "TaskGet", "TaskList")
 """Two lists of tasks, of which a client has one, or none if a program started it."""
+LATE = "ToolSearch"
+"""The tool that gives a model the definitions of others."""
+DEFAULT_TOOLS = (
+    *("Agent", "AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LSP"),
+    *("ListMcpResourcesTool", "Monitor", "NotebookEdit", "Read", "ReadMcpResourceTool", "SendMessage", "Skill", "Task"),
+    *("TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch"),
+    *("WebFetch", "WebSearch", "Write"),
+)
+"""What is asked for with those, if no request tells what there was; a client takes the ones that it knows."""
 ALL_TOOLS = "All tools"
 CLIENTS_OWN = re.compile(r"\n\n(?:Messages from the agent that launched you\b|Notes:\n- Agent threads always\b)")
 """How the client's own words after the system prompt of an agent begin."""
@@ -98,8 +107,8 @@ class Scene(msgspec.Struct):
     """The types of agents that are not the client's own, as it takes them with `--agents`."""
     schema: Object | None
     """What a structured answer had to be like, if one was asked for."""
-    lists: dict[str, str]
-    """The client's lists of tasks that it had, as its environment asks for them."""
+    switches: dict[str, str]
+    """The environment that lets the client have the tools that it had."""
     aside: frozenset[str]
     """The files, as they are named, that lie under another name because they could name programs."""
     notes: list[str]
@@ -128,7 +137,7 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         _tools(session),
         _agents(session, notes),
         _schema(session, notes),
-        _lists(session),
+        _switches(session),
         _aside(session, folder, files, notes),
         _hooked(session, notes),
     )
@@ -137,7 +146,14 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
 def _tools(session: Session) -> list[str]:
     """Return the names of the client's own tools, if some of them have to be asked for."""
     first = next(iter(session.requests), None)
-    named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools] if first is not None else []
+    if first is None:
+        names = _tool_names(session)
+        return (
+            sorted(name for name in {*DEFAULT_TOOLS, *names} if not name.startswith("mcp__"))
+            if names & ASKED_FOR
+            else []
+        )
+    named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools]
     if not ASKED_FOR.intersection(named):
         return []
     for record in session.records:
@@ -185,11 +201,15 @@ def _tool_names(session: Session) -> set[str]:
     return {*(as_str(tool.get("name")) or "" for tool in tools), *(call.name for call in _all_calls(session))}
 
 
-def _lists(session: Session) -> dict[str, str]:
+def _switches(session: Session) -> dict[str, str]:
     names = _tool_names(session)
-    if not names.intersection((TODOS, *TASKS)):
-        return {}
-    return {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": str(int(not names.isdisjoint(TASKS)))}
+    found: dict[str, str] = {}
+    if names.intersection((TODOS, *TASKS)):
+        found["CLAUDE_CODE_ENABLE_TODO_TOOLS"] = "1"
+        found["CLAUDE_CODE_ENABLE_TASKS"] = str(int(not names.isdisjoint(TASKS)))
+    if session.requests or LATE in names:
+        found["ENABLE_TOOL_SEARCH"] = "true" if LATE in names else "false"
+    return found
 
 
 def _schema(session: Session, notes: list[str]) -> Object | None:
