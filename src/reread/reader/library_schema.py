@@ -129,8 +129,6 @@ class NowSession(Value, frozen=True):
     since: datetime | None
     activity: str
     """Its work, or the thing that it waits for."""
-    figures: str
-    """Its turn, context and cost."""
 
 
 class LibraryNow(Value, frozen=True):

@@ -31,7 +31,7 @@ from reread.reader.library_schema import LibraryNow, NowSession
 from reread.reader.schema import TITLE
 from reread.reader.session_keys import session_key
 from reread.render.format import heading
-from reread.render.now_table import activity_text, figures_text, summary_text
+from reread.render.now_table import activity_text, summary_text
 from reread.reports.now_report import LiveSession, NowWatch, ticks_of
 from reread.server.event_bus import EventBus
 from reread.server.list_counts import ListCounter, RowCounts
@@ -101,7 +101,6 @@ class RunningSessions:
             state=one.state,
             since=one.since,
             activity=heading(activity_text(one), TITLE),
-            figures=figures_text(one),
         )
 
 
