@@ -26,7 +26,7 @@ MOST_TURNS, LEAST_TURNS = 200, 10
 MOST_SECONDS, LEAST_SECONDS = 3600, 300
 LONGEST_NAME = 60
 EXPECTED = "The answer does what the prompt asks for."
-LIKE = "In substance, the answer says the same as this one, which was given when the case was recorded:\n\n"
+LIKE = "In substance, the answer says what this one does, which was given when the case was recorded:\n\n"
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
