@@ -195,6 +195,14 @@ def test_skills_and_commands_are_as_the_model_was_told() -> None:
     }
 
 
+def test_a_session_that_had_few_tools_and_a_prompt_of_its_own_is_played_with_these() -> None:
+    [path] = (Path(__file__).parent.parent / "examples" / "cost" / "projects").glob("*/*.jsonl")
+    with reread.open(path) as session:
+        scene = scene_of(session)
+    assert scene.tools == []
+    assert scene.system == "You answer questions about the tides of Quayside, a made-up harbour, from its tables."
+
+
 SWITCHES = (
     ("TodoWrite", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "0"}),
     ("TaskCreate", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "1"}),
@@ -206,8 +214,8 @@ SWITCHES = (
 @pytest.mark.parametrize(("name", "environment"), SWITCHES)
 def test_tools_are_there_that_have_to_be_asked_for(name: str, environment: Object) -> None:
     assert scene_of(used(name, {})).switches == environment
-    assert {"Bash", "Glob", "Grep"} <= {*scene_of(used("Grep", {})).tools}
-    assert scene_of(used(name, {})).tools == []
+    assert {"Bash", "Glob", "Grep"} <= {*(scene_of(used("Grep", {})).tools or ())}
+    assert scene_of(used(name, {})).tools is None
 
 
 def test_a_structured_answer_without_its_schema_is_named() -> None:
@@ -617,6 +625,21 @@ def test_a_session_equals_itself_and_a_difference_is_named() -> None:
     assert (second.reached, second.is_same, second.now) == (False, False, "")
     assert [one.turn for one in (first, second)] == [1, 1]
     assert not Comparison(recorded, None).requests()
+
+
+FILES = (
+    (b"x = 1\n", b"x = 1\n", True),
+    (b"x = 1\n", b"x = 2\n", False),
+    (None, None, True),
+    (b"x", None, False),
+    (b'  {\n   "id": "2b71e301",\n  }', b'  {\n   "id": "7dd7c815",\n  }', True),
+    (b'{"id": "2b71e301"}', b'{"id": "7dd7c815"}', False),
+)
+
+
+@table(("recorded", "now", "same"), FILES)
+def test_files_are_compared_by_their_bytes(recorded: bytes | None, now: bytes | None, same: bool) -> None:
+    assert playing.is_same_file(recorded, now) is same
 
 
 def test_a_client_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame", "review", "note"),
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
-    "Keep": ("keep", "resume", "tag", "archive", "delete", "capture", "replay", "adopt"),
+    "Keep": ("keep", "resume", "brief", "tag", "archive", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),
     "Set up": ("completion",),
 }

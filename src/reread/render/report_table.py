@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
@@ -20,12 +20,14 @@ from reread.reports.status_line import limit_text
 from reread.reports.usage_report import best_cost
 
 if TYPE_CHECKING:
+    from reread.base.address import Address
     from reread.reports.advice_facts import Advice
     from reread.reports.advice_report import AdviceReport
     from reread.reports.budget_report import Budget, BudgetState
     from reread.reports.call_list import ListedCall
 
 CAUSE, PART = "cause", "part"
+T = TypeVar("T")
 Figures = Mapping[str, Any]
 Notes = Callable[[Report, Sequence[str]], Iterator[Styled]]
 
@@ -407,23 +409,48 @@ def call_lines(
     report: Report, calls: Sequence[ListedCall], *, ids: Mapping[str, str] | None = None, width: int = WIDTH
 ) -> Iterator[Styled]:
     """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error."""
-    shown: dict[tuple[str | None, ...], list[ListedCall]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
-    for one in calls:
-        shown.setdefault(_key(one.call), []).append(one)
-    for group, own in shown.items():
-        if not own:
-            continue
+    for own in _in_groups(report, calls, lambda one: one.call):
         if report.by:
-            names = [label(name, value, report.titles) for name, value in zip(report.by, group, strict=True)]
-            yield STRONG, truncate(f"{'  '.join(names)}  ({plural(own, 'call')})", width)
+            yield STRONG, truncate(f"{_group_name(report, own[0].call)}  ({plural(own, 'call')})", width)
         for one in own:
             call = one.call
-            id = one.address.session
-            where = one.address._replace(session=(ids or {}).get(id) or short_session(id))
-            words = [str(where), call.failure or call.state, call.tool, one_line(one.what)]
+            words = [_typed(one.address, ids), call.failure or call.state, call.tool, one_line(one.what)]
             yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
             if one.error:
                 yield QUIET, truncate(f"      {safe_line(one_line(one.error))}", width)
+
+
+def break_lines(
+    report: Report, breaks: Sequence[Row], *, ids: Mapping[str, str] | None = None, width: int | None = None
+) -> Iterator[Styled]:
+    """Yield cache breaks by group: address, tokens and cost, and the cause in words."""
+    from reread.reports.cache_report import break_address  # loaded late: a terminal seldom lists them
+
+    for own in _in_groups(report, breaks, lambda one: one):
+        if report.by:
+            yield STRONG, truncate(f"{_group_name(report, own[0])}  ({plural(own, 'cache break')})", width or WIDTH)
+        for one in own:
+            cost = money_text(one.cost_usd) or UNPRICED
+            cause = one.detail or label(CAUSE, one.cause)
+            words = [_typed(break_address(one), ids), f"{tokens_text(one.tokens)} tokens", cost, cause]
+            yield PLAIN, truncate(f"  {safe_line('  '.join(words))}", width or WIDTH)
+
+
+def _in_groups(report: Report, items: Iterable[T], row_of: Callable[[T], Row]) -> Iterator[list[T]]:
+    """Yield items by the rows of a report that count them, in their order."""
+    groups: dict[tuple[str | None, ...], list[T]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
+    for one in items:
+        groups.setdefault(_key(row_of(one)), []).append(one)
+    yield from filter(None, groups.values())
+
+
+def _group_name(report: Report, row: Row) -> str:
+    return "  ".join(label(name, value, report.titles) for name, value in zip(report.by, _key(row), strict=True))
+
+
+def _typed(address: Address, ids: Mapping[str, str] | None) -> str:
+    """Return an address with the id of its session as short as it can be typed."""
+    return str(address._replace(session=(ids or {}).get(address.session) or short_session(address.session)))
 
 
 def _key(row: Row) -> tuple[str | None, ...]:

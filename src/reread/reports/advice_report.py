@@ -282,7 +282,7 @@ def _habits(
             tokens=sum(item["tokens"] for item in places),
             tokens_estimated=False,
             cost_usd=cost,
-            command=typed.all("usage", "--by", "cache,hour" if cause.startswith("idle") else "cache,session"),
+            command=typed.all("usage", "--by", "cache", "--list"),
             places=newest(
                 typed.place(by_path[item["path"]], item["line"], item["turn"], item["agent"]) for item in places
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import time
@@ -42,6 +43,7 @@ SECONDS = 300.0
 SECONDS_PER_REQUEST = 10.0
 LARGEST_FILE = 256 << 20
 CLAUDE_MD = "CLAUDE.md"
+CELL_ID = re.compile(rb'(?<=^   "id": ")[0-9a-f]{8}(?=",?$)', re.MULTILINE)
 
 
 class NotPlayed(RereadError):
@@ -273,7 +275,8 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
         box.serve_pages(pages.ports, pages.hosts)
     scene.notes += [pages.note] if pages.note else []
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
-    words += ["--tools", ",".join(scene.tools)] if scene.tools and not program.is_script else []
+    words += ["--tools", ",".join(scene.tools)] if scene.tools is not None and not program.is_script else []
+    words += ["--system-prompt", scene.system] if scene.system else []
     words += ["--json-schema", jsontext.dumps(scene.schema).decode()] if scene.schema else []
     words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
     model = tried.model or scene.model
@@ -388,8 +391,15 @@ def _files(recorded: Session, box: Box) -> list[PlayedFile]:
         now = None
         with suppress(OSError):  # gone, or no longer a file
             now = read_own(place, LARGEST_FILE)
-        found.append(PlayedFile(history.path, now == (after.best_data if after is not None else None)))
+        found.append(PlayedFile(history.path, is_same_file(after.best_data if after is not None else None, now)))
     return found
+
+
+def is_same_file(recorded: bytes | None, now: bytes | None) -> bool:
+    """Return whether a file has the same bytes, but for the ids that the client makes up for cells of a notebook."""
+    if recorded is None or now is None:
+        return recorded is now
+    return recorded == now or CELL_ID.sub(b"", recorded) == CELL_ID.sub(b"", now)
 
 
 def _kept(box: Box, keep: str | Path) -> str:

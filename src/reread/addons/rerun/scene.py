@@ -34,6 +34,10 @@ FOR_TOOL_USE = "[Request interrupted by user for tool use]"
 REJECTED = "The user doesn't want to proceed with this tool use."
 ASKED_FOR = frozenset({"Glob", "Grep"})
 """Tools that newer clients have only if they are asked for."""
+ALWAYS = frozenset({"Bash", "Read"})
+"""Tools that every client has unless they are forbidden."""
+OWN_SYSTEM = "\nYou are "
+"""How the client's own system prompt begins, after a line that names the program."""
 STRUCTURED = "StructuredOutput"
 TODOS, TASKS = "TodoWrite", ("TaskCreate", "TaskUpdate", "TaskGet", "TaskList")
 """Two lists of tasks, of which a client has one, or none if a program started it."""
@@ -101,8 +105,10 @@ class Scene(msgspec.Struct):
     """The client that recorded it."""
     is_repository: bool
     branch: str | None
-    tools: list[str]
+    tools: list[str] | None
     """The client's own tools that it had, if they are not those that it has by default."""
+    system: str | None
+    """The system prompt that it had in place of the client's own."""
     agents: dict[str, Object]
     """The types of agents that are not the client's own, as it takes them with `--agents`."""
     schema: Object | None
@@ -135,6 +141,7 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         bool(branches and branches[0]),
         branches[0] if branches and branches[0] != "HEAD" else None,
         _tools(session),
+        _system(session),
         _agents(session, notes),
         _schema(session, notes),
         _switches(session),
@@ -143,24 +150,28 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
     )
 
 
-def _tools(session: Session) -> list[str]:
-    """Return the names of the client's own tools, if some of them have to be asked for."""
+def _tools(session: Session) -> list[str] | None:
+    """Return the names of the client's own tools, if some were asked for or forbidden."""
     first = next(iter(session.requests), None)
     if first is None:
         names = _tool_names(session)
-        return (
-            sorted(name for name in {*DEFAULT_TOOLS, *names} if not name.startswith("mcp__"))
-            if names & ASKED_FOR
-            else []
-        )
+        own = sorted(name for name in {*DEFAULT_TOOLS, *names} if not name.startswith("mcp__"))
+        return own if names & ASKED_FOR else None
     named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools]
-    if not ASKED_FOR.intersection(named):
-        return []
     for record in session.records:
         if record.type == "attachment" and b'"deferred_tools_delta"' in record.body:
             names = as_list(as_dict(record.native.get("attachment")).get("addedNames"))
             named += [name for name in names if isinstance(name, str)]
+    if ALWAYS.issubset(named) and not ASKED_FOR.intersection(named):
+        return None
     return [name for name in dict.fromkeys(named) if name and not name.startswith("mcp__")]
+
+
+def _system(session: Session) -> str | None:
+    """Return the system prompt that was given; None if it is the client's own, or not known."""
+    first = next(iter(session.requests), None)
+    texts = [as_str(as_dict(block).get("text")) or "" for block in first.system] if first is not None else []
+    return texts[1] if len(texts) > 1 and not texts[1].startswith(OWN_SYSTEM) else None
 
 
 def _agents(session: Session, notes: list[str]) -> dict[str, Object]:
