@@ -683,7 +683,9 @@ def test_the_api_says_why_on_any_record_of_a_response() -> None:
     ],
 )
 def test_compactions_between_two_responses_are_the_cause(subtypes: list[Any], cause: str, detail: str) -> None:
-    marks = [system(f"{kind}_boundary", **{f"{kind}Metadata": {"trigger": by} if by else {}}) for kind, by in subtypes]
+    marks = [
+        system(f"{kind}_boundary", "", **{f"{kind}Metadata": {"trigger": by} if by else {}}) for kind, by in subtypes
+    ]
     usages = [{"cache_creation_input_tokens": tokens} for tokens in (20_000, 9_000)]
     before, after = (reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages))
     (found,) = read(user("go"), *marks[:0], before, *marks, after).cache_breaks

@@ -240,14 +240,15 @@ class CacheBreaks:
 
     def _reach_of(self, before: Message, message: Message, read: int) -> str:
         """Say up to where the prompt was read, if that is where an earlier request ended. It is no cause."""
-        at: Message | None = before
-        for _ in range(READ_REACH):
-            at = self._before(at) if at is not None and read else None
-            if at is None:
+        at = before
+        for _ in range(READ_REACH if read else 0):
+            earlier = self._before(at)
+            if earlier is None:
                 break
-            if _cached(at.rows[-1]) == read:
-                inside = "an earlier request of " if at.turn.index == message.turn.index else ""
-                return f"nothing after {inside}turn {at.turn.index} was read"
+            if _cached(earlier.rows[-1]) == read:
+                inside = "an earlier request of " if earlier.turn.index == message.turn.index else ""
+                return f"nothing after {inside}turn {earlier.turn.index} was read"
+            at = earlier
         return "" if read else "nothing was read"
 
     def _is_of_parent(self, message: Message) -> bool:
