@@ -135,6 +135,7 @@ USES: dict[str, list[Use]] = {
     "completion": [["completion", "bash"]],
     "keep": [["keep"], ["keep", "--verify"], ["keep", "--prune", "--yes"], ["keep"]],
     "resume": [lambda machine: reread.resume(ID, into=machine.folder / "elsewhere")],
+    "brief": [["brief", ID], ["brief", ID, "--json"]],
     "tag": [["tag", ID, WORD], ["tag"], ["tag", ID]],
     "archive": [["archive", ID], ["archive", "--undo", ID]],
     "delete": [["delete", ID, "--yes"], ["delete", "--undo"]],

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from reread.records.lines import Line as Line
     from reread.reports.advice_report import advise as advise
     from reread.reports.blame_report import blame as blame
+    from reread.reports.brief_report import brief as brief
     from reread.reports.budget_report import budgets as budgets
     from reread.reports.cache_report import cache_breaks as cache_breaks
     from reread.reports.diff_report import diff as diff
@@ -109,6 +110,7 @@ _MODULES = {
     "advise": "reports.advice_report",
     "archive_sessions": "catalog.marks",
     "blame": "reports.blame_report",
+    "brief": "reports.brief_report",
     "budgets": "reports.budget_report",
     "cache_breaks": "reports.cache_report",
     "capture": "recording.recorder",

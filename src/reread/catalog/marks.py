@@ -55,8 +55,8 @@ def archive_sessions(
 ) -> list[Header]:
     """Put sessions into Claude Code's own archive, or with `undo` out of it, and return them as they are then.
 
-    Its list of sessions to resume, and that of reread, leave archived ones out. Nothing is moved or deleted, and the
-    next prompt takes a session out of the archive.
+    The lists of reread, and those of Claude Code where it offers the archive, leave them out. Nothing is moved or
+    deleted, and the next prompt takes a session out of the archive.
     """
     found = _named(names, root)
     for header in found:

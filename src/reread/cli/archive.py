@@ -22,9 +22,9 @@ from reread.errors import Misuse
 def archive(ctx: click.Context, names: tuple[str, ...], undo: bool, as_json: bool, root: tuple[Path, ...]) -> None:
     """Put sessions into Claude Code's own archive.
 
-    `claude --resume`, `reread ls` and the reader leave archived sessions out of their lists. Nothing is moved or
-    deleted: they are read and searched as before, and the next prompt takes a session out of the archive. To copy
-    sessions to where Claude Code does not delete them, use `reread keep`.
+    `reread ls`, the reader, and Claude Code where it offers the archive leave archived sessions out of their lists.
+    Nothing is moved or deleted: they are read and searched as before, and the next prompt takes a session out of the
+    archive. To copy sessions to where Claude Code does not delete them, use `reread keep`.
 
     \b
     reread archive 8c1f

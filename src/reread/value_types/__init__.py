@@ -139,6 +139,8 @@ from reread.reports.advice_facts import Advice as Advice
 from reread.reports.advice_facts import AdvicePlace as AdvicePlace
 from reread.reports.advice_report import AdviceReport as AdviceReport
 from reread.reports.blame_report import BlamedLine as BlamedLine
+from reread.reports.brief_report import Brief as Brief
+from reread.reports.brief_report import BriefFile as BriefFile
 from reread.reports.budget_report import BudgetState as BudgetState
 from reread.reports.diff_report import DiffSide as DiffSide
 from reread.reports.diff_report import FileDifference as FileDifference
