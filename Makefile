@@ -37,7 +37,7 @@ test-all: test-whole test-sdk test-share package
 test-whole: $(VENV)/.tested-with chromium
 	REREAD_TESTS=all $(PYTEST) -n auto --dist worksteal -m sampled --ignore tests/browser/test_components.py
 
-# The official Agent SDK against the fake client and the session store; it is a large package.
+# The official Agent SDK against the fake client, the stand-in for the API and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with
 	$(call other,'.[sdk]' trio)
 	$(OTHER_PYTEST) tests_sdk

@@ -66,7 +66,7 @@ BLOCKS = sorted(
 CHOICES = sorted(name for name, thing in vars(choices).items() if get_origin(thing) is Literal)
 """The closed choices of arguments."""
 ORDER = {
-    "Reading": ("open", "Session", "value_types.Address", "sessions", "Header"),
+    "Reading": ("open", "Session", "value_types.Address", "sessions", "Header", "tag_sessions", "archive_sessions"),
     "Searching": ("search", "value_types.Hits", "value_types.Hit"),
     "The model": (*MODEL, "value_types.ApiFacts", "plugins.Outcome"),
     "Files": (
@@ -122,6 +122,9 @@ ORDER = {
         "budgets",
         "value_types.BudgetState",
         "digest",
+        "brief",
+        "value_types.Brief",
+        "value_types.BriefFile",
         "value_types.Digest",
         "value_types.DigestProject",
         "value_types.DigestSession",

@@ -86,7 +86,7 @@ def declarations() -> list[str]:
     """An interface for every struct, and a union type for every base class."""
     found = [
         struct
-        for module in (nodes, schema, library_schema, library_schema, file_view, request_view, review_values)
+        for module in (nodes, schema, library_schema, file_view, request_view, review_values)
         for struct in structs(module)
     ]
     concrete = [

@@ -139,13 +139,15 @@ def test_the_server_changes_nothing_but_its_own_files(home: Path) -> None:
         try:
             sessions = ask("GET", "/api/library")[1]["sessions"]
             path = f"/api/sessions/{next(row['key'] for row in sessions if row['id'] == 'one')}/annotation"
-            assert ask("GET", path) == (200, {"starred": False, "note": ""})
+            assert ask("GET", path) == (200, {"starred": False, "note": "", "tags": []})
             assert ask("POST", path, {"starred": True, "note": "n", "was": ""})[1] == {
                 "starred": True,
                 "note": "n",
+                "tags": [],
                 "saved": True,
             }
-            assert ask("POST", path, {"note": "mine", "was": ""})[1] == {"starred": True, "note": "n", "saved": False}
+            refused = ask("POST", path, {"note": "mine", "was": ""})[1]
+            assert refused == {"starred": True, "note": "n", "tags": [], "saved": False}
             for wrong in ({"starred": 1}, {"note": None}, {"path": "x"}, {"was": 3}):
                 assert ask("POST", path, wrong)[0] == 400, wrong
             assert ask("POST", path, {"starred": False}, origin="http://evil.example")[0] == 403

@@ -865,4 +865,14 @@ def test_the_command_line_shows_causes_and_marks_responses(tmp_path: Path, monke
     assert "3 cache breaks" in run(*at, "usage").stdout  # they are known by now
     assert "cache break" not in run(*at, "usage", env={"REREAD_CACHE": str(tmp_path / "empty")}).stdout
     assert run(*at, "usage", "--by", "cache", "--sort", "cost").returncode == 2
+    named = json.loads(run(*at, "usage", "--by", "cache", "--list", "--json").stdout)
+    assert sorted(one["id"] for one in named) == sorted(one["id"] for one in value["breaks"])
+    assert [one["cost_usd"] for one in named] == sorted((one["cost_usd"] for one in named), reverse=True)
+    listed = run(*at, "usage", "--by", "cache", "--list").stdout.splitlines()
+    assert len([line for line in listed if line.startswith("  ")]) == len(named)
+    for one in named:
+        assert run(*at, "show", one["address"]).returncode == 0
+        assert reread.open(one["address"], root=at[1]).at.turn == one["turn"]
+    assert len(json.loads(run(*at, "usage", "--by", "cache", "--list", "--json", "-n", "1").stdout)) == 1
+    assert run(*at, "usage", "--list").returncode == 2
     assert run(*at, "usage", "--by", "cache", "--since", "2026-11-12").returncode == 1

@@ -17,6 +17,7 @@ from reread.session.checked_file import input_deviations, result_deviations
 pytestmark = one_in(2)
 
 STATES = {
+    "api-request-resumed": {"messageId": "m", "pausedRequestId": "a", "resumedRequestId": "b", "version": "2.1.328"},
     "ended-by-model": {},
     "session-owner": {"accountUuid": "a", "organizationUuid": "o"},
     "dev-mods": {"folder": "/zebra"},
@@ -36,6 +37,7 @@ ATTACHED = {
     "plan_file_reference": {"planFilePath": "/p", "planContent": "a zebra"},
     "selected_lines_in_diff": {"lineCount": 1, "content": "a zebra", "filePath": "/p"},
     "skill_mention": {"skillName": "zebra"},
+    "tool_offer_record": {"offered": ["Zebra"], "hidden": [], "withheld": ["Giraffe"]},
     "tool_results_cut": {"callIds": ["t"], "standIn": "a zebra", "roughTokens": 1},
     "withheld_memory": {"entries": [{"path": "/zebra", "displayPath": "zebra"}], "by": "x"},
 }

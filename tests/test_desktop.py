@@ -14,7 +14,7 @@ import reread
 from reread import cli
 from reread.base.scope_options import DESKTOP_VARIABLE
 
-ID, CODE = "5e551017-0000-4000-8000-00000000000a", "5e551017-0000-4000-8000-00000000000b"
+ID, CODE = "5e551017-0000-4000-8000-000000000000", "c0de1017-0000-4000-8000-000000000000"
 APPS = {
     "linux": ".config/Claude",
     "darwin": "Library/Application Support/Claude",
@@ -35,7 +35,7 @@ def record(id: str, title: str, **more: Any) -> dict[str, Any]:
 
 def at_home(home: Path, system: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a session of Cowork and one of the Code tab into a home, as on a system, and return the app's folder."""
-    for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"):
+    for name in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(home))
     monkeypatch.setattr(sys, "platform", system.split()[0])
@@ -69,6 +69,7 @@ def test_sessions_of_the_app_are_found_with_their_titles(
 
 def test_every_verb_has_them_unless_they_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at_home(tmp_path, "linux", monkeypatch)
+    monkeypatch.setenv("COLUMNS", "80")
     for words in (["ls"], ["ls", "--json"], ["usage", "--by", "session", "--json"], ["search", "tidy", "--json"]):
         assert ID[:8] in output(*words), words
     assert "desktop" in output("ls") and "Photos of zebras" in output("ls")

@@ -306,7 +306,7 @@ def test_the_versions_of_the_formats_are_those_of_the_code() -> None:
         "tables": schema.VERSION,
         "the archive: frames and maps": int(frames.MAP_HEADING.split()[1]),
         "the archive in a bucket: manifests and stubs": kept_manifest.FORMAT,
-        "stars, notes and the list of workspaces": annotations.VERSION,
+        "stars, notes, tags and the list of workspaces": annotations.VERSION,
         "the trash of `delete`": trash.FORMAT,
         "git notes": notes.VERSION,
         "the search index": store.FORMAT,

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -44,7 +46,8 @@ def play(api: FakeApi, thread: RecordedThread) -> Iterator[tuple[Any, Any]]:
     messages: list[Object] = []
     prompts = {turn.index: turn.prompt.full_text for turn in thread.conversation.turns if turn.prompt is not None}
     for turn, answers in groupby(thread.answers, key=lambda one: one.turn):
-        messages.append({"role": "user", "content": prompts.get(turn) or "Go on"})
+        first = thread.first_prompts[0] if not messages else "Go on"
+        messages.append({"role": "user", "content": prompts.get(turn) or first})
         for recorded in answers:
             for fault in recorded.faults:
                 yield api.answer(asked(messages)).fault, fault
@@ -220,6 +223,21 @@ def test_an_error_that_ended_a_turn_is_told_in_the_words_of_the_api() -> None:
     assert fault is not None and (fault.status, fault.message) == (400, "No such model")
 
 
+def test_an_error_that_an_old_client_told_of_is_the_one_of_the_api() -> None:
+    said = '{"type":"error","error":{"type":"invalid_request_error","message":"No such model"},"request_id":"r"}'
+    failed = reply(f"API Error: 400 {said}", id="m1", isApiErrorMessage=True)
+    failed["message"]["model"] = "<synthetic>"
+    fault = FakeApi(read(*told(user("Run it"), failed))).answer(asked([FIRST])).fault
+    assert fault is not None and (fault.status, fault.type) == (400, "invalid_request_error")
+    assert fault.message == "No such model"
+
+
+def test_a_thread_is_found_whose_answer_is_recorded_before_its_prompt() -> None:
+    api = FakeApi(read(*told(reply("Yes.", id="msg_1"), user("Run it"), user("And now?"))))
+    given = api.answer(asked([FIRST]))
+    assert given.recorded and given.answer is not None and given.answer["id"] == "msg_1"
+
+
 def test_only_who_knows_the_address_is_answered() -> None:
     with reread.fake_api(small()) as api:
         body = json.dumps(asked([FIRST])).encode()
@@ -242,6 +260,23 @@ def test_it_can_be_used_where_everything_is_asynchronous() -> None:
 
     with ThreadPoolExecutor(1) as thread:  # where no other loop runs, as that of a browser
         assert thread.submit(lambda: asyncio.run(ask())).result() == "msg_1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sockets in folders are for the box, which needs Linux")
+def test_it_answers_on_a_socket_in_a_folder_with_a_long_name(tmp_path: Path) -> None:
+    folder = tmp_path / ("long-" * 30)
+    folder.mkdir()
+    api = FakeApi(small()).start(folder / "api")
+    try:
+        assert (folder / "api").is_socket()
+        with socket.socket(socket.AF_UNIX) as wire:
+            with pytest.MonkeyPatch.context() as moved:
+                moved.chdir(folder)
+                wire.connect("api")
+            wire.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert b"404" in wire.recv(100)
+    finally:
+        api.stop()
 
 
 BESIDE = (

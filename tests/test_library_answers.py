@@ -513,8 +513,7 @@ def test_what_runs_is_looked_at_while_somebody_listens(
     assert looked.call_count == 1 and not thread.is_alive()
 
 
-def test_a_row_has_what_a_session_does_and_its_figures(running: RunningSessions) -> None:
+def test_a_row_has_what_a_session_does(running: RunningSessions) -> None:
     one = live("a", "working", call="ls `x`", turn=3, cost_usd=1.5, model="claude-x")
     found = running._row(one)
     assert found.activity == running_module.heading(running_module.activity_text(one), running_module.TITLE) != ""
-    assert found.figures == running_module.figures_text(one) != ""

@@ -1,6 +1,7 @@
 """The counts of the list: which sessions are read, when they are counted, and who says so when."""
 
 import io
+import math
 import os
 import pickle
 import signal
@@ -74,6 +75,7 @@ def test_the_child_counts_what_it_is_told_and_says_when_it_cannot(monkeypatch: p
     jobs = [CountJob([SAMPLES]), CountJob([Path("none")]), CountJob([SAMPLES])]
     said, nice = io.BytesIO(), list[int]()
     monkeypatch.setattr(os, "nice", nice.append)
+    monkeypatch.setattr(module.count_list, "__defaults__", (math.inf,))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"".join(map(pickle.dumps, jobs)))))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=said))
     module.main()

@@ -289,7 +289,7 @@ def test_the_official_client_uses_it_while_ten_sessions_are_written(tmp_path: Pa
         async with Client(server(tmp_path), mode=mode) as client:
             assert client.protocol_version == version
             tools = (await client.list_tools()).tools
-            assert [tool.name for tool in tools] == ["search", "sessions", "read", "file_history", "usage"]
+            assert [tool.name for tool in tools] == ["search", "sessions", "read", "brief", "file_history", "usage"]
             assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
             templates = (await client.list_resource_templates()).resource_templates
             assert [template.uri_template for template in templates] == ["reread://session/{session}/turn/{turn}"]

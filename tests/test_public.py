@@ -47,6 +47,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
 
 
 TWINS = {"budget": "budgets", "note": "notes", "ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
+TWINS |= {"tag": "tag_sessions", "archive": "archive_sessions"}
 """The functions that do what verbs of another name do."""
 OPTIONS = {"undo_delete", "trash", "cache_breaks", "team"}
 """The functions that do what an option does: `delete --undo`, `ls --trash`, `usage --by cache`, `usage --team`."""

@@ -22,7 +22,7 @@ from making import SESSION, answer, attachment, image, jsonl, read, reply, resul
 import reread
 from reread.addons.rerun import clients, playing
 from reread.addons.rerun.aside import ASIDE, names_programs, with_own_paths
-from reread.addons.rerun.box import INSIDE, Box
+from reread.addons.rerun.box import INSIDE, Box, python
 from reread.addons.rerun.comparison import Comparison
 from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.inside import dry_shell, mcp_server
@@ -195,16 +195,27 @@ def test_skills_and_commands_are_as_the_model_was_told() -> None:
     }
 
 
-LISTS = (
+def test_a_session_that_had_few_tools_and_a_prompt_of_its_own_is_played_with_these() -> None:
+    [path] = (Path(__file__).parent.parent / "examples" / "cost" / "projects").glob("*/*.jsonl")
+    with reread.open(path) as session:
+        scene = scene_of(session)
+    assert scene.tools == []
+    assert scene.system == "You answer questions about the tides of Quayside, a made-up harbour, from its tables."
+
+
+SWITCHES = (
     ("TodoWrite", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "0"}),
     ("TaskCreate", {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": "1"}),
+    ("ToolSearch", {"ENABLE_TOOL_SEARCH": "true"}),
     ("Bash", {}),
 )
 
 
-@pytest.mark.parametrize(("name", "environment"), LISTS)
-def test_the_list_of_tasks_is_the_one_it_had(name: str, environment: Object) -> None:
-    assert scene_of(used(name, {})).lists == environment
+@pytest.mark.parametrize(("name", "environment"), SWITCHES)
+def test_tools_are_there_that_have_to_be_asked_for(name: str, environment: Object) -> None:
+    assert scene_of(used(name, {})).switches == environment
+    assert {"Bash", "Glob", "Grep"} <= {*(scene_of(used("Grep", {})).tools or ())}
+    assert scene_of(used(name, {})).tools is None
 
 
 def test_a_structured_answer_without_its_schema_is_named() -> None:
@@ -674,9 +685,22 @@ def left_running(mark: str) -> list[str]:
     return found
 
 
+ASKS = f"""exec {python()} -c '
+import json, os, sys, urllib.request
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["type"] == "control_request":
+        print(json.dumps({{"type": "control_response"}}), flush=True)
+        continue
+    body = {{"messages": [{{"role": "user", "content": "Who?"}}], "tools": [{{"name": "Bash"}}]}}
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode())).read()
+    print(json.dumps({{"type": "result"}}), flush=True)
+'"""
 CLIENTS = (
     ("ends at once", "exit 7", "ended"),
     ("says nothing", "cat >/dev/null; sleep 600", "time was up"),
+    ("asks for something else", ASKS, "nothing that the client asked for"),
     ("says garbage", "echo '{'; echo 'no json'; head -c 1 >/dev/null", "ended"),
 )
 
@@ -707,20 +731,21 @@ def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the box needs Linux")
-def test_a_run_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("point", ["", "/home", "/wire/api", "/plan.json", "/work/client-is-there"])
+def test_a_run_that_is_killed_leaves_no_process_and_no_folder(point: str, tmp_path: Path) -> None:
     from reread.addons.rerun.box import isolation
 
     if isolation() is None:
         pytest.skip("this system closes no box")
     (tmp_path / "t").mkdir()
     program = tmp_path / "claude"
-    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\nsleep 600\n')
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\ntouch client-is-there; sleep 600\n')
     program.chmod(0o755)
     path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
     words = [sys.executable, "-m", "reread", "rerun", str(path), "--client", str(program)]
     process = subprocess.Popen(words, env={**os.environ, "TMPDIR": str(tmp_path / "t")})
     try:
-        until(lambda: any((tmp_path / "t").glob("*/plan.json")))
+        until(lambda: any((tmp_path / "t").glob(f"*{point}")))
     finally:
         process.kill()
         process.wait()

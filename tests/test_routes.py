@@ -212,21 +212,34 @@ def test_a_star_and_a_note_are_kept_and_a_note_that_changed_meanwhile_stays(
     library = SessionLibrary([SAMPLES], count=False)
     app, address = make_app(library), f"{BASE}/annotation"
     before = ask(app, address).value
-    assert before == {"starred": library.annotation(KEY).starred, "note": library.annotation(KEY).note}
+    own = library.annotation(KEY)
+    assert before == {"starred": own.starred, "note": own.note, "tags": []}
     assert ask(app, address, send={"starred": True, "note": "mine"}).value == {
         "starred": True,
         "note": "mine",
+        "tags": [],
         "saved": True,
     }
     assert ask(app, address, send={"note": "theirs", "was": "nothing"}).value == {
         "starred": True,
         "note": "mine",
+        "tags": [],
         "saved": False,
     }
-    assert ask(app, address).value == {"starred": True, "note": "mine"}
+    assert ask(app, address, send={"tag": ["New", "old"]}).value["tags"] == ["new", "old"]
+    assert ask(app, address, send={"untag": ["old"]}).value["tags"] == ["new"]
+    assert ask(app, address).value == {"starred": True, "note": "mine", "tags": ["new"]}
     [row] = [row for row in ask(app, "/api/library").value["sessions"] if row["key"] == KEY]
-    assert (row["starred"], row["note"]) == (True, "mine")
-    for wrong in ({"starred": "yes"}, {"note": 1}, {"other": "x"}, {"note": None}):
+    assert (row["starred"], row["note"], row["tags"]) == (True, "mine", ["new"])
+    for wrong in (
+        {"tag": "x"},
+        {"tag": [1]},
+        {"tag": ["two words"]},
+        {"starred": "yes"},
+        {"note": 1},
+        {"other": "x"},
+        {"note": None},
+    ):
         assert ask(app, address, send=wrong).status == 400, wrong
     assert ask(app, "/api/sessions/none/annotation").status == 404
 

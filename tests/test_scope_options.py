@@ -24,6 +24,7 @@ VALUES: dict[str, tuple[str, int]] = {
     "project": ("/work/other", 1),
     "person": ("nobody-*", 0),
     "machine": ("nobody-*", 0),
+    "tag": ("release", 1),
     "branch": ("topic", 1),
     "model": ("sonnet", 1),
     "tool": ("Bash", 2),
@@ -62,6 +63,12 @@ def test_one_list_has_every_filter() -> None:
     assert set(VALUES) == set(SCOPE_OPTIONS) == set(ALL)
     assert set(ScopeOptions.__annotations__) == {*SCOPE_OPTIONS, "root"}
     assert set(FILTERS) == set(SCOPE_OPTIONS) - {"since", "until", "tz"}
+
+
+@pytest.fixture(autouse=True)
+def tagged(root: Path) -> None:
+    """The other session has a tag."""
+    reread.tag_sessions(OTHER, add="release", root=root)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -135,6 +135,9 @@ USES: dict[str, list[Use]] = {
     "completion": [["completion", "bash"]],
     "keep": [["keep"], ["keep", "--verify"], ["keep", "--prune", "--yes"], ["keep"]],
     "resume": [lambda machine: reread.resume(ID, into=machine.folder / "elsewhere")],
+    "brief": [["brief", ID], ["brief", ID, "--json"]],
+    "tag": [["tag", ID, WORD], ["tag"], ["tag", ID]],
+    "archive": [["archive", ID], ["archive", "--undo", ID]],
     "delete": [["delete", ID, "--yes"], ["delete", "--undo"]],
 }
 """How each verb is used, in this order, with the session; a verb that is not here is not tried."""
@@ -280,6 +283,8 @@ KILLED: dict[str, tuple[Step, Step]] = {
     "delete --undo": (trashed, lambda _: reread.undo_delete()),
     "share": (nothing, share),
     "note": (nothing, lambda _: Annotations().change(ID, starred=True, note=WORD)),
+    "tag": (nothing, lambda _: reread.tag_sessions(ID, add=WORD)),
+    "archive": (nothing, lambda _: reread.archive_sessions(ID)),
     "capture": (nothing, lambda _: reread.Store().append("talk", b'{"session_id": "%b"}' % ID.encode())),
 }
 """The verbs that write something of sessions: what was done before, and what is killed."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from reread.archive.archive import keep as keep
     from reread.catalog.header import Header as Header
     from reread.catalog.headers import sessions as sessions
+    from reread.catalog.marks import archive_sessions as archive_sessions
+    from reread.catalog.marks import tag_sessions as tag_sessions
     from reread.catalog.store import Store as Store
     from reread.dataset.query import sql as sql
     from reread.dataset.tables import tables as tables
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from reread.records.lines import Line as Line
     from reread.reports.advice_report import advise as advise
     from reread.reports.blame_report import blame as blame
+    from reread.reports.brief_report import brief as brief
     from reread.reports.budget_report import budgets as budgets
     from reread.reports.cache_report import cache_breaks as cache_breaks
     from reread.reports.diff_report import diff as diff
@@ -105,7 +108,9 @@ _MODULES = {
     "Usage": "accounting.billing",
     "adopt": "recording.adoption",
     "advise": "reports.advice_report",
+    "archive_sessions": "catalog.marks",
     "blame": "reports.blame_report",
+    "brief": "reports.brief_report",
     "budgets": "reports.budget_report",
     "cache_breaks": "reports.cache_report",
     "capture": "recording.recorder",
@@ -132,6 +137,7 @@ _MODULES = {
     "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
+    "tag_sessions": "catalog.marks",
     "trash": "handover.trash",
     "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",

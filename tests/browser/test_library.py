@@ -109,8 +109,32 @@ def test_stars_and_notes(tab: Tab, serve: Callable[..., str], many: Path, tmp_pa
     page.get_by_role("button", name="★ Starred").click()
     page.get_by_role("searchbox").fill("ceiling floor")
     expect(page.locator("main")).to_contain_text("Prompt 119")
+    page.get_by_role("searchbox").fill("")
+
+    other.get_by_role("button", name="Add a tag").click()
+    other.get_by_label("Tag").fill("#Attic, floor")
+    other.get_by_role("button", name="Add", exact=True).click()
+    other.get_by_role("button", name="#floor").click()
+    expect(other.get_by_role("button", name="#attic")).to_be_visible()
+    expect(other.get_by_role("button", name="#floor")).to_have_count(0)
+    expect(page.locator(".library-row", has_text="#attic")).to_contain_text("Prompt 119")
+    page.get_by_label("Filter by tag").select_option("attic")
+    expect(page.locator(".session-row")).to_have_count(1)
     stored = json.loads((tmp_path / "home/reread/annotations.json").read_text())["sessions"]
-    assert list(stored.values()) == [{"starred": True, "note": "the ceiling and the floor"}]
+    assert list(stored.values()) == [{"starred": True, "note": "the ceiling and the floor", "tags": ["attic"]}]
+
+
+def test_archived_sessions_are_left_out_until_they_are_shown(tab: Tab, serve: Callable[..., str], many: Path) -> None:
+    (folder,) = many.glob("projects/*/s-119.jsonl")
+    folder.with_suffix("").mkdir()
+    (folder.with_suffix("") / "archived.json").write_text('{"archived": true, "at": "2099-01-01T00:00:00Z"}')
+    page = tab(serve("--root", many, "serve"), **WIDE)
+    hidden = page.locator(".hidden-sessions", has_text="1 session in the archive hidden")
+    hidden.wait_for()
+    expect(page.locator(".library-row", has_text="Prompt 119")).to_have_count(0)
+    hidden.get_by_role("button", name="Show").click()
+    page.evaluate("scrollTo(0, 0)")
+    expect(page.locator(".library-row", has_text="Prompt 119")).to_contain_text("archived")
 
 
 def test_the_list_beside_a_session_and_headings_that_stay(

@@ -308,10 +308,21 @@ class TestPalette:
         page.locator(".message").first.wait_for()
         page.keyboard.press("Control+k")
         page.keyboard.type("uniform jitter")
-        expect(page.locator(".palette-entry")).to_have_count(1)
+        found = page.get_by_role("group", name="Search").get_by_role("option")
+        expect(found.nth(1)).to_contain_text("jitter")
+        expect(found.nth(1).locator("mark").first).to_be_visible()
         page.keyboard.press("Enter")
         expect(page.get_by_role("searchbox")).to_have_value("uniform jitter")
         expect(page.locator(".found-text").first).to_be_visible()
+
+    def test_a_text_that_is_found_leads_to_its_message(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.locator(".session-row").first.wait_for()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("uniform jitter")
+        page.get_by_role("group", name="Search").get_by_role("option").nth(1).click()
+        expect(page).to_have_url(re.compile(r"#/s/.*q=uniform"))
+        expect(page.locator("mark, .message.selected").first).to_be_visible()
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_it_is_accessible(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:

@@ -69,6 +69,9 @@ def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two:
     expect(first).to_have_attribute("data-state", "waiting")
     expect(first).to_contain_text("waits for a permission: Bash Touch a file")
     expect(page).to_have_title("(1) reread")
+    size = "it => parseFloat(getComputedStyle(it).fontSize)"
+    waits, works = (now.locator(f"[data-state={state}] .now-title").evaluate(size) for state in ("waiting", "working"))
+    assert waits > works, "what waits is the largest"
     colours = {state.evaluate("it => getComputedStyle(it).color") for state in now.locator(".now-state").all()}
     assert len(colours) == 2, "a session that waits looks different"
 
@@ -77,6 +80,7 @@ def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two:
     expect(group.get_by_role("option").first).to_contain_text("waiting · shop")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Slow")
+    expect(page.locator(".waits")).to_contain_text("Waits for you waits for a permission: Bash Touch a file")
     expect(page).to_have_title(re.compile(r"^\(1\) .+ · reread$"))
     page.evaluate("location.hash = '#/usage'")
     expect(page).to_have_title("(1) Insights · reread")

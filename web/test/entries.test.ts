@@ -39,3 +39,14 @@ test("what was typed is marked in the name", () => {
 test("nothing typed lists everything in order", () => {
   expect(names("", "Actions")).toEqual(["Switch between light and dark", "Print"]);
 });
+
+test("equal titles of a project are one entry, which says how many", () => {
+  const [group] = entryGroups("", [{ ...row("Same"), key: "a" }, { ...row("Same"), key: "b" }, row("Same", "/home/me/other")], [], source);
+  expect(group?.entries.map(({ key, detail }) => [key, detail.startsWith("× 2")])).toEqual([["a", true], ["Same", false]]);
+});
+
+test("what runs is listed once", () => {
+  const now = { summary: "1 running", waiting: 0, sessions: [{ id: "a", key: "a", title: "Runs", project: "p", git_branch: null, state: "working", since: null, activity: "" }] };
+  const groups = entryGroups("runs", [{ ...row("Runs"), key: "a" }], [], source, now);
+  expect(groups.flatMap(({ entries }) => entries).filter(({ name }) => name === "Runs")).toHaveLength(1);
+});

@@ -35,6 +35,8 @@ const session = (title: string, project: string, tokens: number | null): Library
   person: null,
   live: false,
   starred: false,
+  tags: [],
+  archived: false,
   note: "",
   models: ["claude-opus-5-5"],
   turns: null,

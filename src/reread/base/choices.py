@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypedDict
 
 AdviceKind = Literal[
-    "unused_mcp_server", "unused_tools", "unused_skills", "failing_command", "repeated_denial", "cache_habit"
+    "unused_mcp_servers", "unused_tools", "unused_skills", "failing_command", "repeated_denial", "cache_habit"
 ]
 """The kinds of advice."""
 
@@ -63,6 +63,12 @@ FAILED: Final = "failed"
 DENIED: Final = "denied"
 INTERRUPTED: Final = "interrupted"
 CALL_STATES = (RUNNING, DONE, FAILED, DENIED, INTERRUPTED)
+
+DeniedBy = Literal["person", "rule", "hook"]
+"""Who denied a call: a person who was asked, a permission rule or the lack of one, or a hook."""
+PERSON: Final = "person"
+RULE: Final = "rule"
+HOOK: Final = "hook"
 
 RequestProof = Literal["verified", "no_digest", "incomplete", "different"]
 """Whether the client's digest proves a request: it does; there is none; parts are missing; or it is another one."""

@@ -30,6 +30,7 @@ SCOPE_OPTIONS = {
     ),
     "person": ScopeOption("Include only sessions of this person, by name or pattern (ann-*).", "NAME"),
     "machine": ScopeOption("Include only sessions of this machine, by name or pattern (ann-*).", "NAME"),
+    "tag": ScopeOption("Include only sessions that `reread tag` gave this tag.", "WORD"),
     "branch": ScopeOption("Include only what was done on this git branch.", "NAME"),
     "model": ScopeOption("Include only this model or family (opus).", "MODEL"),
     "tool": ScopeOption("Count only calls of this tool.", "NAME", of_calls=True),

@@ -1,15 +1,18 @@
-"""Stars and notes of sessions, in a file of reread's own: Claude Code's folder is never written to."""
+"""Stars, notes and tags of sessions, in a file of reread's own: Claude Code's folder is never written to."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from reread.base.coerce import as_dict, as_int
+from reread.base.coerce import as_dict, as_int, as_list
+from reread.base.text import split_names
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.errors import Misuse, Unreadable
@@ -18,6 +21,8 @@ from reread.storage.json_update import change_object, read_object
 NAME = "annotations.json"
 VERSION = 1
 LONGEST_NOTE = 4000
+MOST_TAGS = 32
+_TAG = re.compile(r"\w[\w.+#/-]{0,39}")
 
 
 class Annotation(msgspec.Struct, frozen=True):
@@ -25,6 +30,7 @@ class Annotation(msgspec.Struct, frozen=True):
 
     starred: bool = False
     note: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class Annotations:
@@ -54,12 +60,21 @@ class Annotations:
         return self.all().get(session, Annotation())
 
     def change(
-        self, session: str, *, starred: bool | None = None, note: str | None = None, was: str | None = None
+        self,
+        session: str,
+        *,
+        starred: bool | None = None,
+        note: str | None = None,
+        was: str | None = None,
+        tag: Iterable[str] = (),
+        untag: Iterable[str] = (),
     ) -> bool:
         """Change what is given. `was` is the note that the new one is based on: if it changed since, return False.
 
-        Nothing is changed then, so that no note that somebody wrote is lost.
+        Nothing is changed then, so that no note that somebody wrote is lost. Tags are added and taken away one by one,
+        so that those that others add meanwhile stay.
         """
+        added, removed = set(map(as_tag, tag)), set(map(_folded, untag))
         if note is not None and len(note) > LONGEST_NOTE:
             raise Misuse(f"The note is too long; write at most {LONGEST_NOTE} characters.")
         fits = True
@@ -76,6 +91,9 @@ class Annotations:
                 return
             entry["starred"] = stored.starred if starred is None else starred
             entry["note"] = stored.note if note is None else note.strip()
+            entry["tags"] = sorted({*stored.tags, *added} - removed)
+            if len(entry["tags"]) > MOST_TAGS:
+                raise Misuse(f"Too many tags for one session; use at most {MOST_TAGS}.")
             brought = session in self._brought  # then an entry without anything takes away what was brought
             kept = {n: kept for n, kept in entry.items() if kept or brought or n not in Annotation.__struct_fields__}
             sessions.pop(session, None)
@@ -97,5 +115,32 @@ def _decode(value: dict[str, Any]) -> dict[str, Annotation]:
 
 
 def _annotation(entry: dict[str, Any]) -> Annotation:
-    note = entry.get("note")
-    return Annotation(starred=entry.get("starred") is True, note=note if isinstance(note, str) else "")
+    note, tags = entry.get("note"), entry.get("tags")
+    return Annotation(
+        starred=entry.get("starred") is True,
+        note=note if isinstance(note, str) else "",
+        tags=tuple(tag for tag in as_list(tags) if isinstance(tag, str)),
+    )
+
+
+def as_tag(text: str) -> str:
+    """Return a tag as it is stored: in small letters; raise Misuse if it is not one word."""
+    tag = _folded(text)
+    if not _TAG.fullmatch(tag):
+        raise Misuse(f"Invalid tag {text!r}; use one word of letters, digits and . _ + # / -, at most 40.")
+    return tag
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip().removeprefix("#")).casefold()
+
+
+def wanted_tags(wanted: str | Iterable[str] | None) -> frozenset[str]:
+    """Return tags that are looked for, as they are stored."""
+    return frozenset(map(_folded, split_names(wanted)))
+
+
+def tagged_sessions(wanted: str | Iterable[str] | None) -> frozenset[str]:
+    """Return the ids of the sessions that have one of some tags."""
+    tags = wanted_tags(wanted)
+    return frozenset(id for id, known in Annotations().all().items() if not tags.isdisjoint(known.tags))

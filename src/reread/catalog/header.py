@@ -41,6 +41,10 @@ class Header(msgspec.Struct, frozen=True):
     starred: bool = False
     note: str = ""
     """The notes of a person about it, made in the reader."""
+    tags: tuple[str, ...] = ()
+    """Its tags, as `reread tag` gave them."""
+    archived: bool = False
+    """True if Claude Code or its desktop app has archived it, so that its lists leave it out."""
     prompts_only: bool = False
     """True if only its prompts are left, in the history of what was typed."""
     desktop: bool = False

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from reread.base.times import TimeLike, parse_period_ms
-from reread.catalog.annotations import Annotations
+from reread.catalog.annotations import Annotations, wanted_tags
+from reread.catalog.archived import is_archived
 from reread.catalog.config import moved_folders, moved_to
 from reread.catalog.header import NO_TITLE, Header
 from reread.catalog.header_table import HeaderTable, KnownHeader, header_of
@@ -91,6 +92,7 @@ def sessions(
     project: str | Path | Sequence[str | Path] | None = None,
     since: TimeLike | None = None,
     until: TimeLike | None = None,
+    tag: str | Sequence[str] | None = None,
     prompts: bool = False,
     root: str | Path | Sequence[str | Path] | None = None,
     on_error: Callable[[Unreadable], None] | None = None,
@@ -98,12 +100,12 @@ def sessions(
     """Yield the headers of all sessions, newest first; no file is read in full.
 
     `project` is one folder or several, subfolders included, or the name of a project. `since` and `until` are a
-    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed. With `prompts`,
-    so are sessions of which only the prompts are left, in `history.jsonl`. `on_error` is called for each file that
-    cannot be read.
+    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed. With `tag`, only
+    sessions with one of these tags are. With `prompts`, so are sessions of which only the prompts are left, in
+    `history.jsonl`. `on_error` is called for each file that cannot be read.
     """
     roots = [root] if isinstance(root, str | Path) else root
-    test = header_test(project=project, since=since, until=until)
+    test = header_test(project=project, since=since, until=until, tag=tag)
     outside: list[str] = []
     found = list(read_headers(layout.session_paths(roots, outside), layout.session_folders(roots), on_error=on_error))
     if on_error is not None:
@@ -137,18 +139,22 @@ class DesktopTitles:
         if found is None:
             return header
         title, guessed = (found.title, False) if found.title else (header.title, header.title_guessed)
-        return msgspec.structs.replace(header, title=title, title_guessed=guessed, desktop=True)
+        return msgspec.structs.replace(
+            header, title=title, title_guessed=guessed, desktop=True, archived=found.archived
+        )
 
 
 class _Annotating:
-    """Adds stars and notes to headers."""
+    """Adds stars, notes and tags to headers, and whether they are archived."""
 
     def __init__(self, roots: Sequence[str | Path]) -> None:
         self._known = Annotations(roots=roots).all()
 
     def add(self, header: Header) -> Header:
         found = self._known.get(header.id)
-        return header if found is None else msgspec.structs.replace(header, starred=found.starred, note=found.note)
+        if found is not None:
+            header = msgspec.structs.replace(header, starred=found.starred, note=found.note, tags=found.tags)
+        return msgspec.structs.replace(header, archived=True) if is_archived(header) else header
 
 
 class KeptMarks:
@@ -187,13 +193,17 @@ def header_test(
     project: str | Path | Sequence[str | Path] | None = None,
     since: TimeLike | None = None,
     until: TimeLike | None = None,
+    tag: str | Sequence[str] | None = None,
 ) -> Callable[[Header], bool]:
-    """Return a test for the sessions of some projects that were active in a period."""
+    """Return a test for the sessions of some projects, with one of some tags, that were active in a period."""
     folders = layout.expand_folders(project)
+    tags = wanted_tags(tag)
     first, last = parse_period_ms(since, until, None)
 
     def test(header: Header) -> bool:
         if folders and not any(layout.is_within(one, folders) for one in (header.project, header.moved_from) if one):
+            return False
+        if tags and tags.isdisjoint(header.tags):
             return False
         if first is not None and (header.updated is None or header.updated.timestamp() * 1000 < first):
             return False

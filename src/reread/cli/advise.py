@@ -21,6 +21,7 @@ from reread.cli._report import report_options
 
 @click.command()
 @scope_options(*OF_SESSIONS)
+@click.option("--all", "show_all", is_flag=True, help="Print all of it, not only the five pieces worth most.")
 @report_options
 @click.pass_context
 def advise(
@@ -29,18 +30,20 @@ def advise(
     root: tuple[Path, ...],
     as_json: bool,
     no_cache: bool,
+    show_all: bool,
     **options: Any,
 ) -> None:
     """Say what to do differently, from what was recorded.
 
-    No model is asked. It names MCP servers, tools and skills that are loaded and never used, with what they cost;
-    commands that keep failing; calls that are denied again and again; and habits that make the cache expire. Each has
-    its evidence, and none repeats what the memory files (CLAUDE.md) of these sessions mention.
+    No model is asked. It names MCP servers, tools and skills that are loaded and never used; commands that keep
+    failing; calls that a rule or a hook denies again and again; and habits by which the cache is lost. Each piece says
+    what that cost, what to do, what was seen, and the command that shows it, the dearest first. None repeats what the
+    memory files (CLAUDE.md) of these sessions mention, or is about less than a cent a day.
 
     \b
     reread advise
     reread advise --since 30d --project shop
-    reread advise --json
+    reread advise --all
     """
     from reread.render.report_table import advice_lines, unread_note
     from reread.reports.advice_report import advice_value
@@ -54,9 +57,9 @@ def advise(
     if as_json:
         print_json(advice_value(report))
     elif report.items:
-        print_lines([line] for line in advice_lines(report, width=terminal_width()))
+        print_lines([line] for line in advice_lines(report, all=show_all, width=terminal_width()))
     filters = is_filtered(options) if not report.sessions else None
     notices = unmatched_projects(roots, options["project"]) if filters else []
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text="No session fits these options.")
     if report.sessions and not report.items and not as_json:
-        print_notice("No advice: nothing is loaded without being used, and nothing fails, is denied or expires often.")
+        print_notice("No advice: nothing costs a cent a day that is loaded in vain, fails, is denied or expires often.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.scope_options import OF_LISTS
+from reread.base.text import plural
 from reread.cli._option_types import FILE
 from reread.cli._options import (
     listing_options,
@@ -48,7 +50,7 @@ class CommitHash(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 COMMIT = CommitHash()
 
 
-OF_FILES = ("since", "until", "project", "tool")
+OF_FILES = ("since", "until", "project", "tag", "tool")
 """The options of a scope that the headers of sessions tell, or a look into them."""
 FILTERS = (
     scope_options(*OF_LISTS, tool="Only sessions that used this tool, * for any (reads the files)."),
@@ -70,6 +72,7 @@ FILTERS = (
         "--prompts", is_flag=True, help="Only deleted sessions of which the prompts are left, in history.jsonl."
     ),
     click.option("--starred", is_flag=True, help="Only sessions that you starred in the reader."),
+    click.option("--archived", is_flag=True, help="Only sessions that Claude Code has archived, else left out."),
 )
 """The options that choose sessions."""
 
@@ -107,7 +110,8 @@ def ls(
 ) -> None:
     """List sessions by project, newest first.
 
-    --since and --until list the sessions that were active in that time. ★ marks those that you starred in the reader.
+    --since and --until list the sessions that were active in that time. ★ marks those that you starred in the reader,
+    #word a tag (`reread tag`). Those that are archived (`reread archive`) are left out, unless you use --archived.
     Other verbs take these ids, or the beginning of one.
 
     \b
@@ -121,6 +125,8 @@ def ls(
     reread ls --file src/app.py
     reread ls --captured
     reread ls --starred
+    reread ls --tag release
+    reread ls --archived
     reread ls --prompts
     reread ls --trash
     """
@@ -133,10 +139,9 @@ def ls(
     known = list(
         sessions(prompts=bool(filters["prompts"]), root=roots or None, on_error=lambda error: print_notice(str(error)))
     )
-    headers = matching(_sorted(known, sort), roots, **filters)
-    if limit is not None:
-        headers = (header for header, _ in zip(headers, range(limit), strict=False))
-    found = list(headers)
+    archived: list[Header] = []
+    headers = matching(_sorted(known, sort), roots, left_out=archived, **filters)
+    found = list(itertools.islice(headers, limit))
     if as_json:
         print_json(found)
     elif found:
@@ -144,16 +149,16 @@ def ls(
 
         print_lines(header_lines(found, ids=short_ids(known), width=terminal_width(), flat=flat))
     unknown = list(unknown_projects(filters["project"], {header.project for header in known}))
+    more = [f"{plural(len(archived), 'archived session')} left out; --archived lists them."] if archived else []
     if not found and any(filters.values()):
-        exit_unmatched(ctx, unknown, _empty_text(roots, known, filters))
-    for notice in unknown if found else [no_sessions_text(roots, "ls")]:
+        exit_unmatched(ctx, unknown or more, _empty_text(roots, known, filters))
+    for notice in [*unknown, *more] if found or more else [no_sessions_text(roots, "ls")]:
         print_notice(notice)
 
 
 def _list_trash(*, as_json: bool) -> None:
     """List what was deleted, the last first."""
     from reread.base.format import date_text, size_text
-    from reread.base.text import plural
     from reread.handover.trash import trash
 
     unread: list[RereadError] = []
@@ -184,12 +189,20 @@ def matching(
     commit: str | None,
     pr: int | None,
     changed: str | None,
+    left_out: list[Header] | None = None,
     **filters: Any,
 ) -> Iterable[Header]:
-    """Return the headers of the sessions that the options choose, in their order."""
+    """Return the headers of the sessions that the options choose, in their order.
+
+    `left_out` gets those of archived ones, which are not returned unless the options ask for them.
+    """
+    wants_archived = filters.pop("archived")
     scope = {name: filters.pop(name) for name in OF_LISTS if name not in OF_FILES}
     tests = list(_header_tests(**filters))
-    found: Iterable[Header] = [header for header in headers if all(test(header) for test in tests)]
+    chosen = [header for header in headers if all(test(header) for test in tests)]
+    if left_out is not None:
+        left_out += (header for header in chosen if header.archived and not wants_archived)
+    found: Iterable[Header] = [header for header in chosen if header.archived == wants_archived]
     if tool or errors or git_branches:
         found = _filter_by_content(found, tool, errors=errors, git_branches=git_branches)
     if any(scope.values()):
@@ -204,6 +217,7 @@ def _header_tests(
     project: tuple[str, ...],
     since: str | None,
     until: str | None,
+    tag: tuple[str, ...],
     grep: str | None,
     min_size: str | None,
     max_size: str | None,
@@ -215,7 +229,7 @@ def _header_tests(
     """Yield a test for each filter that needs no more than the header, or the number of lines, cheapest first."""
     from reread.catalog.headers import header_test
 
-    yield header_test(project=project, since=since, until=until)
+    yield header_test(project=project, since=since, until=until, tag=tag)
     if captured:
         yield lambda header: header.captured
     if prompts:

@@ -104,7 +104,7 @@ def search(
     and paths. "Quotes" and --fixed find the exact characters, handl* finds a beginning, and -word excludes. With AND,
     OR, parentheses or --strict, nothing is guessed: a text has to contain all words, except where OR offers a choice.
     Fields narrow the search: tool:bash file:src/app.py project:shop in:thinking is:error model:opus branch:main
-    before:tuesday after:2026-11-01 on:last-week. Fields alone list what they select.
+    tag:release before:tuesday after:2026-11-01 on:last-week. Fields alone list what they select.
 
     \b
     reread search where did i fix the login timeout

@@ -18,13 +18,23 @@ from reread.cli._options import (
     refuse_with,
     scope_options,
 )
-from reread.cli._output import echo_lines, print_lines, print_notice, progress
+from reread.cli._output import (
+    echo_lines,
+    ids_to_type,
+    print_json,
+    print_lines,
+    print_notice,
+    progress,
+    terminal_width,
+)
 from reread.cli._paths import PathName
 from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
 from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
+MOST_LISTED = 50
+"""So many cache breaks are listed unless -n says how many."""
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
@@ -59,6 +69,7 @@ if TYPE_CHECKING:
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @limit_option
 @scope_options(*OF_RESPONSES)
+@click.option("--list", "as_list", is_flag=True, help="With --by cache: list the cache breaks of each group.")
 @csv_option
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
@@ -78,6 +89,7 @@ def usage(
     root: tuple[Path, ...],
     as_json: bool,
     as_csv: bool,
+    as_list: bool,
     prices: bool,
     no_cache: bool,
     price_file: str | None,
@@ -90,13 +102,14 @@ def usage(
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
     or subagents), block (5 hours), person, machine and team (of the machine that wrote a file). If the client reported
     a cost, both that and the computed cost are shown. `--by cache` shows what had to be written to the cache again, by
-    cause.
+    cause, and with --list each cache break with its address, the dearest first.
 
     \b
     reread usage --since 30d
     reread usage --by session --sort cost --min-cost 0.50
     reread usage --by repository,model --json
     reread usage --by cache --since 7d
+    reread usage --by cache --list -n 20
     reread usage ./run.jsonl latest
     reread usage --since today --fail-over 50
     """
@@ -104,7 +117,7 @@ def usage(
     from reread.facts.scope import Scope
     from reread.reports.usage_report import arrange, usage_in
 
-    refuse_two_forms(as_json=as_json, as_csv=as_csv)
+    refuse_two_forms(as_json=as_json, as_csv=as_csv, as_list=as_list)
     table = current_prices(price_file)
     if prices:
         refuse_with(
@@ -116,12 +129,15 @@ def usage(
         _print_prices(table, as_json)
         return
     is_of_breaks = CACHE in options["by"].split(",")
+    if as_list and not is_of_breaks:
+        raise Misuse("--list names cache breaks; use it with --by cache.")
     if is_of_breaks:
         refuse_for_breaks(ctx)
     roots = merged_roots(ctx, root)
     _check_groups(split_names(options["by"]))
     if is_of_breaks:
-        _print_breaks(ctx, sessions, roots, as_json=as_json, as_csv=as_csv, cache=not no_cache, **options)
+        forms = {"as_json": as_json, "as_csv": as_csv, "as_list": as_list}
+        _print_breaks(ctx, sessions, roots, **forms, cache=not no_cache, **options)
         return
     scope = Scope(*sessions, root=roots or None, **{name: options[name] for name in OF_RESPONSES})
     counted = {name: options[name] for name in ("by", "keep_deleted")}
@@ -199,6 +215,7 @@ def _print_breaks(
     *,
     as_json: bool,
     as_csv: bool,
+    as_list: bool,
     cache: bool,
     by: str,
     **options: Any,
@@ -206,17 +223,38 @@ def _print_breaks(
     """Print what had to be written to the cache again, by cause."""
     from reread.reports.cache_report import cache_breaks
 
-    kept = {name: options[name] for name in (*OF_RESPONSES, "limit")}
+    limit = options.pop("limit") if as_list else None
+    kept = {name: options[name] for name in (*OF_RESPONSES, "limit") if name in options}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]
     with progress("reading", None) as step:
         report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
-    if as_json:
+    if as_list and (as_json or not is_empty(report)):
+        _print_list(report, limit, roots, as_json=as_json)
+    elif as_json:
         print_report(report, options, as_json=True, as_csv=as_csv, breaks=list(map(dict, report.items)))
     elif as_csv or not is_empty(report):
         print_report(report, options, as_json=False, as_csv=as_csv)
     end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_BREAKS, may_be_empty=as_json)
     if is_empty(report) and not is_filtered(options):
         print_notice("No cache break: whatever was cached was read from the cache.")
+
+
+def _print_list(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
+    """Print each cache break of a report with its address, the dearest first."""
+    from reread.base.format import number_text
+    from reread.base.text import plural
+    from reread.render.report_table import break_lines  # loaded late, as all here: most reports list none
+    from reread.reports.cache_report import break_address, dearest_breaks
+
+    breaks = dearest_breaks(report)
+    listed = breaks[:limit]
+    if as_json:
+        print_json([{**one, "address": str(break_address(one))} for one in listed])
+        return
+    listed = breaks[: limit or MOST_LISTED]
+    print_lines([line] for line in break_lines(report, listed, ids=ids_to_type(roots), width=terminal_width()))
+    if len(listed) < len(breaks):
+        print_notice(f"{plural(listed, 'cache break')} of {number_text(len(breaks))}; -n N lists more.")
 
 
 def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path], *, cache: bool) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_dict, as_str
@@ -80,7 +81,9 @@ def signature(command: object) -> str | None:
     """Return the program that a shell command runs and what it is told to do: `npm test`, `uv run ruff check`."""
     if not isinstance(command, str):
         return None
-    parts = (part.split() for part in re.split(r"&&|\|\||[;|\n]", command[:LONGEST_COMMAND]))
+    joined = command[:LONGEST_COMMAND].replace("\\\n", " ")
+    parts = (part.split() for part in re.split(r"&&|\|\||[;|()\n]", joined))
+    parts = (list(dropwhile(GRAMMAR.__contains__, part)) for part in parts if not part or not part[0].startswith("#"))
     runs = [[word for word in part if not ("=" in word and word.split("=")[0].isidentifier())] for part in parts]
     for words in (*(run for run in runs if run and run[0] not in BEFORE_COMMANDS), *runs):
         if words:
@@ -129,5 +132,7 @@ VALUED = frozenset(
     " --package --prefix --project --python --with --workspace".split()
 )
 """Options of all these that have a value as the next word."""
-BEFORE_COMMANDS = frozenset({"cd", "export", "set", "source", ".", "echo", "sleep", "mkdir", "true"})
+GRAMMAR = frozenset("! do elif else if then until while {".split())
+"""Words of the shell after which a command follows."""
+BEFORE_COMMANDS = frozenset(". case cd done echo esac exit export fi for mkdir set sleep source true }".split())
 """What is run before the command that matters."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reread.accounting.billing import message_charges
 from reread.accounting.scan import PEEKED_LINES
-from reread.base.choices import DONE, FAILED, RUNNING
+from reread.base.choices import DENIED, DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words
 from reread.base.times import milliseconds, timestamp_ms
@@ -324,6 +324,7 @@ def _call_row(call: Call, turn: int | None, times: CallTimes, is_retry: bool, sk
         server_of(call.name),
         state,
         failure_kind(call) if state == FAILED else None,
+        call.outcome.denied_by if state == DENIED else None,
         is_retry,
         max(0, ended - started) / 1000 if started is not None and ended is not None else None,
         call.file,

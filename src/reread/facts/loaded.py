@@ -101,8 +101,10 @@ def _attached(payload: dict[str, Any]) -> Iterator[tuple[str, str, int | None]]:
     elif kind == "mcp_instructions_delta":
         blocks = as_list(payload.get("addedBlocks"))
         yield from ((SERVER, name, len(str(block))) for name, block in zip(names, blocks, strict=False))
-    elif kind == "deferred_tools_delta":
-        yield from ((SERVER, server, None) for name in names if (server := server_of(name)))
+    elif kind == "deferred_tools_delta":  # of a deferred tool, requests have the name alone
+        for server in dict.fromkeys(map(server_of, names)):
+            if server is not None:
+                yield SERVER, server, sum(len(name) + 1 for name in names if server_of(name) == server)
 
 
 def _memory(record: Record) -> Iterator[str]:

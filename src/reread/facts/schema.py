@@ -291,6 +291,7 @@ CALL = FactTable(
             "The kind of failure of a failed call: `exit 1`, `timeout`, `no such file` … or `other`.",
             team="failure",
         ),
+        Column("denied_by", TEXT, "Who denied a denied call: `person`, `rule` or `hook`; null if nothing says."),
         Column(
             "is_retry", BOOLEAN, "True if the call before it, of the same tool in the same turn, failed.", team="keep"
         ),

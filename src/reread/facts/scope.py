@@ -57,6 +57,8 @@ class ScopeOptions(TypedDict, total=False):
     """Only these folders and those below them, or the projects with these names."""
     model: str | Sequence[str] | None
     """Only these models or families (opus)."""
+    tag: str | Sequence[str] | None
+    """Only sessions with one of these tags."""
     branch: str | Sequence[str] | None
     """Only these branches of git."""
     person: str | Sequence[str] | None
@@ -167,6 +169,14 @@ def _machines(wanted: Names) -> Test | None:
     return owner_test(None, wanted)
 
 
+def _tags(wanted: Names) -> Test | None:
+    if not split_names(wanted):
+        return None
+    from reread.catalog.annotations import tagged_sessions  # most reports ask for no tag
+
+    return tagged_sessions(wanted).__contains__
+
+
 def _flag(wanted: bool | str) -> Test | None:
     return bool if wanted not in (False, None, "", "0") else None
 
@@ -180,6 +190,7 @@ LAST_FAILED = (
 FILTERS = {
     "project": Filter("project", _projects),
     "model": Filter("model", _models),
+    "tag": Filter("session", _tags),
     "branch": Filter("branch", _words),
     "person": Filter("path", _people),
     "machine": Filter("path", _machines),

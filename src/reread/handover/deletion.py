@@ -71,7 +71,7 @@ PLACES = (
     OwnPlace(STORE, "conversations/*", "captured conversations, with agents and summaries", "deleted with `--kept`"),
     OwnPlace(STORE, "projects/*", "adopted sessions", "deleted"),
     OwnPlace(STORE, "trash/*", "what was deleted", "deleted with `--now`"),
-    OwnPlace(STORE, "annotations.json*", "stars and notes", "deleted with `--now`, once nothing else is left"),
+    OwnPlace(STORE, "annotations.json*", "stars, notes and tags", "deleted with `--now`, once nothing else is left"),
     OwnPlace(
         STORE, "share/maps/*", "the texts that `share` replaced", "deleted with `--now`, once nothing else is left"
     ),
@@ -391,7 +391,7 @@ def _finish(entry: TrashEntry) -> None:
 
 
 def _forget_notes(session: str) -> None:
-    """Take away the star and the notes of a session."""
+    """Take away the star, the note and the tags of a session."""
     notes = Annotations()
     if session in notes.all():
-        notes.change(session, starred=False, note="")
+        notes.change(session, starred=False, note="", untag=notes.of(session).tags)

@@ -73,7 +73,7 @@ class TrashEntry(msgspec.Struct):
     configs: list[str] = []
     """The folders of Claude Code's that it was looked for in."""
     is_last: bool = False
-    """True if nothing else is left of it and it was deleted for good; its star and notes then go, too."""
+    """True if nothing else is left of it and it was deleted for good; its star, note and tags then go, too."""
     folders: dict[str, int] = {}
     """The modes of its folders."""
     folder: str = ""

@@ -13,7 +13,7 @@ from reread.index.compile import IndexScope
 from reread.index.document import PROMPT
 from reread.index.engine import tantivy
 from reread.index.matching import is_confirmed
-from reread.index.query import And, Exact, InFiles, InProject, InSession, Kinds, Node, Not, Period, Words
+from reread.index.query import And, Exact, InFiles, InProject, InSession, Kinds, Node, Not, Or, Period, Words
 from reread.index.ranking import ALL, ANY, PER_SESSION, RankedText, Ranker, location_order
 from reread.index.regex import required_literals
 from reread.index.store import DocumentLocation, file_id
@@ -31,7 +31,6 @@ import msgspec
 from reread.index.document import KINDS
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import (
-    Or,
     has_exact,
     is_plain,
     is_question_word,
@@ -365,7 +364,7 @@ def _is_of_words(leaf: Words | Exact) -> bool:
 
 def _selects_sessions(node: Node) -> bool:
     """True if a filter asks for whole sessions or times."""
-    if isinstance(node, And):
+    if isinstance(node, And | Or):
         return all(map(_selects_sessions, node.nodes))
     return isinstance(node.node if isinstance(node, Not) else node, Period | InProject | InSession | InFiles)
 

@@ -33,6 +33,7 @@ from reread.index.query import (
     named,
     parse_kinds,
     parse_query,
+    with_tags,
 )
 from reread.index.store import (
     BrokenIndex,
@@ -63,8 +64,8 @@ DAMAGED = "The search index was damaged; it is built anew."
 UNSEARCHED = "This answer is incomplete: {} of {} files are still being indexed and were not searched; try again later."
 
 
-IN_INDEX = ("project", "since", "until", "tool", "model", "branch")
-"""The options of a scope that the index tells of each text; others are told by the facts of its session."""
+IN_INDEX = ("project", "since", "until", "tool", "model", "branch", "tag")
+"""The options of a scope that texts or the names of their files tell; others are told by the facts of a session."""
 
 
 class Refresh(Protocol):
@@ -127,13 +128,14 @@ def search(
     that have some; a word that occurs nowhere is replaced by the most similar one that does. With `strict`, or with
     AND, OR or parentheses, nothing is guessed: a text has to contain all words, except where OR offers a choice. A
     query of fields alone lists what they select, the newest first: sessions, if they are only about projects and times.
-    `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`, `model`,
-    `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch, calls about a
-    file. The other options of a scope (`person`, `machine`, `state`, `failed`) choose sessions. `order` is relevance or
-    newest. With `regex`, the query is a regular expression; with `fixed`, exactly its characters are found. Sessions
-    whose ids begin as `without` says are left out. The result has the `total` number of matches, and a `note` if
-    something limits the answer, such as files that are `unsearched` because another process is still indexing them.
-    `progress` is called with the number of bytes that were read to bring the index up to date.
+    `tag` and `tag:word` choose sessions by their tags. `kinds` are prompts, text, thinking, inputs, results, notices,
+    titles and requests. `tool`, `errors`, `model`, `branch` and `path` are filters: calls of these tools, what failed,
+    what a model wrote, a git branch, calls about a file. The other options of a scope (`person`, `machine`, `state`,
+    `failed`) choose sessions. `order` is relevance or newest. With `regex`, the query is a regular expression; with
+    `fixed`, exactly its characters are found. Sessions whose ids begin as `without` says are left out. The result has
+    the `total` number of matches, and a `note` if something limits the answer, such as files that are `unsearched`
+    because another process is still indexing them. `progress` is called with the number of bytes that were read to
+    bring the index up to date.
     """
     filters = search_filters(
         query, kinds=kinds, errors=errors, path=path, is_literal=regex or fixed, without=without, **scope
@@ -167,7 +169,7 @@ def search_filters(
 
     A query that `is_literal` has no words that are looked for: it is an expression, or found as it stands.
     """
-    project, since, until, tool, model, branch = (scope.get(name) for name in IN_INDEX)
+    project, since, until, tool, model, branch, tag = (scope.get(name) for name in IN_INDEX)
     filters: list[Node] = []
     if project:
         filters.append(InProject(tuple(map(str, [project] if isinstance(project, str | Path) else project))))
@@ -177,6 +179,8 @@ def search_filters(
         filters.append(parse_kinds(",".join(_list(kinds))))
     if tool:
         filters.append(_any([named("tool")(name) for name in _list(tool)]))
+    if tag:
+        filters.append(with_tags(tag))
     if errors:
         filters.append(Errors())
     fields = (("model", model), ("branch", branch), ("path", path))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from reread.base.times import parse_bound_ms, parse_days_ms
+from reread.catalog.annotations import tagged_sessions
+from reread.disk.filenames import filename_for
 from reread.errors import Misuse
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 from reread.index.terms import fold, words
@@ -337,7 +339,7 @@ def named(field: str) -> Callable[[str], Node]:
         options = [NamedFilter(field, found) for name in text.split(",") if (found := tuple(words(name)))]
         if not options:
             raise Misuse(f"Empty {field} {text!r}; name one.")
-        return options[0] if len(options) == 1 else Or(tuple(options))
+        return _either(options)
 
     return node
 
@@ -355,6 +357,15 @@ def _project(text: str) -> Node:
     return InProject((text,))
 
 
+def with_tags(text: str | Sequence[str]) -> Node:
+    """Return a node for the sessions with one of some tags."""
+    return _either([InSession(filename_for(id).lower()) for id in sorted(tagged_sessions(text))])
+
+
+def _either(nodes: Sequence[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
+
+
 FIELDS: dict[str, Callable[[str], Node]] = {
     "tool": named("tool"),
     "tools": named("tool"),
@@ -367,6 +378,7 @@ FIELDS: dict[str, Callable[[str], Node]] = {
     "is": _state,
     "project": _project,
     "session": lambda text: InSession(text.lower()),
+    "tag": with_tags,
     "since": lambda text: Period(since=parse_bound_ms(text, None)),
     "after": lambda text: Period(since=parse_bound_ms(text, None, end=True)),
     "until": lambda text: Period(until=parse_bound_ms(text, None, end=True)),

@@ -42,6 +42,9 @@ class LibraryRow(Value, frozen=True):
     starred: bool = False
     note: str = ""
     """The notes of a person about it."""
+    tags: list[str] = []
+    archived: bool = False
+    """Whether Claude Code or its desktop app has archived it."""
     models: list[str] = []
     turns: int | None = None
     """Turns of its file, also those that a fork copied."""
@@ -78,10 +81,11 @@ class LibraryRow(Value, frozen=True):
 
 
 class AnnotationChange(Value, frozen=True):
-    """The star and the note of a session after a change."""
+    """The star, the note and the tags of a session after a change."""
 
     starred: bool
     note: str
+    tags: list[str]
     saved: bool
     """False if the note was changed elsewhere meanwhile, so that nothing was."""
 
@@ -125,8 +129,6 @@ class NowSession(Value, frozen=True):
     since: datetime | None
     activity: str
     """Its work, or the thing that it waits for."""
-    figures: str
-    """Its turn, context and cost."""
 
 
 class LibraryNow(Value, frozen=True):

@@ -11,14 +11,14 @@ TREE_TYPES = frozenset(
 OTHER_TYPES = frozenset(
     """
     active_goal agent-color agent-name agent-setting agent_metadata ai-title api-request api-request-blob
-    api-request-shape artifact-autoreact-ledger artifact-comment-monitor atis-latch attribution-snapshot
-    auth_status bridge-session content-replacement continued-in control_cancel_request control_request
-    control_response conversation_reset cost-state custom-title data-flow-incomplete data-flow-records
-    derived-from dev-mods ended ended-by-model file-history-delta file-history-snapshot fork-context-ref
-    frame-link goal goal-cleared history-suppression isolation-latch keep_alive last-prompt late-allow-ended
-    launched marble-origami-commit marble-origami-snapshot memory-mode mode observer-ref output permission-mode
-    pr-link prompt_suggestion queue-operation rate_limit_event relocated repl-mode result resume-head-vouch run
-    session-mode session-owner speculation-accept started stream_event streamlined_text
+    api-request-resumed api-request-shape artifact-autoreact-ledger artifact-comment-monitor atis-latch
+    attribution-snapshot auth_status bridge-session content-replacement continued-in control_cancel_request
+    control_request control_response conversation_reset cost-state custom-title data-flow-incomplete
+    data-flow-records derived-from dev-mods ended ended-by-model file-history-delta file-history-snapshot
+    fork-context-ref frame-link goal goal-cleared history-suppression isolation-latch keep_alive last-prompt
+    late-allow-ended launched marble-origami-commit marble-origami-snapshot memory-mode mode observer-ref output
+    permission-mode pr-link prompt_suggestion queue-operation rate_limit_event relocated repl-mode result
+    resume-head-vouch run session-mode session-owner speculation-accept started stream_event streamlined_text
     streamlined_tool_use_summary summary tag task-summary tool_progress tool_use_summary tools-used
     transcript_mirror worktree-state
     """.split()

@@ -84,9 +84,9 @@ class _SessionTable:
                 room += self._before.pop(name) + len(GAP)
         facts = min(self._facts, MAX_FACTS) + len(GAP)
         if room - facts < MIN_TITLE:
-            self._facts_of = {header.path: _kept(header) for header in headers}
-            kept = _widest(self._facts_of.values())
-            facts = kept + len(GAP) if kept and room - kept - len(GAP) >= MIN_TITLE // 2 else 0
+            self._facts_of = {header.path: _origin(header) for header in headers}
+            origin = _widest(self._facts_of.values())
+            facts = origin + len(GAP) if origin and room - origin - len(GAP) >= MIN_TITLE // 2 else 0
         self._title = max(0, min(self._title, room - facts))
         self._facts = room - self._title - len(GAP) if facts else 0
 
@@ -117,18 +117,18 @@ def _widest(texts: Iterable[str]) -> int:
 def _facts(header: Header) -> str:
     facts = (
         "captured" * header.captured,
-        "desktop" * header.desktop,
-        _kept(header),
+        _origin(header),
+        "archived" * header.archived,
         header.git_branch,
         model_text(header.model),
     )
     return safe_line(GAP.join(fact for fact in facts if fact))
 
 
-def _kept(header: Header) -> str:
-    if header.prompts_only:
-        return "prompts only"
-    return "kept, gone" if header.gone else "kept" * header.kept
+def _origin(header: Header) -> str:
+    """Say of a session that it is not one of the client's own files."""
+    kept = "prompts only" if header.prompts_only else "kept, gone" if header.gone else "kept" * header.kept
+    return GAP.join(filter(None, ("desktop" * header.desktop, kept)))
 
 
 def _project_name(header: Header) -> str:
@@ -136,7 +136,8 @@ def _project_name(header: Header) -> str:
 
 
 def _title(header: Header) -> str:
-    return STAR * header.starred + safe_line(" ".join(header.title.split()))
+    tags = (f"#{tag}" for tag in header.tags)
+    return STAR * header.starred + safe_line(" ".join([*tags, *header.title.split()]))
 
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
@@ -12,7 +12,7 @@ from reread.base.format import LARGEST, duration_text, money_text, tokens_text
 from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
-from reread.base.text import SHORT_ID, one_line, pad, plural, short_session, truncate, wrapped
+from reread.base.text import SHORT_ID, home_text, one_line, pad, plural, short_session, truncate, wrapped
 from reread.render.listings import QUIET, Span
 from reread.render.text_table import LOUD, PLAIN, STRONG, WIDTH, Styled, table_lines, wrapped_notes
 from reread.reports.report import CHANGE, COUNT, MONEY, SECONDS, SHARE, TOKENS, Report, ReportColumn, Row
@@ -20,11 +20,14 @@ from reread.reports.status_line import limit_text
 from reread.reports.usage_report import best_cost
 
 if TYPE_CHECKING:
-    from reread.reports.advice_report import Advice, AdviceReport
+    from reread.base.address import Address
+    from reread.reports.advice_facts import Advice
+    from reread.reports.advice_report import AdviceReport
     from reread.reports.budget_report import Budget, BudgetState
     from reread.reports.call_list import ListedCall
 
 CAUSE, PART = "cause", "part"
+T = TypeVar("T")
 Figures = Mapping[str, Any]
 Notes = Callable[[Report, Sequence[str]], Iterator[Styled]]
 
@@ -311,36 +314,41 @@ NOTES: dict[str, Notes] = {
 }
 
 
-TITLE = 50
+FIRST_ADVICE = 5
+"""So many pieces of advice are shown unless all are asked for."""
+UNPRICED = "?"
 
 
-def advice_lines(report: AdviceReport, *, width: int | None = None) -> Iterator[Styled]:
-    """Yield each advice with what it cost, its evidence and the command to see more."""
-    for item in report.items:
-        for line in wrapped(safe_line(advice_text(item)), width):
-            yield STRONG, line
-        if item.kind in ("unused_tools", "unused_skills"):
-            yield from ((PLAIN, f"  {line}") for line in wrapped(safe_line(item.subject), width and width - 2))
-        if item.project:
-            yield PLAIN, safe_line(f"  in {item.project}")
-        for place in item.places:
-            yield PLAIN, safe_line(f"  {place.session[:SHORT_ID]} {one_line(place.title, TITLE)}: {place.command}")
-        yield PLAIN, safe_line(f"  all: {item.command}")
+def advice_lines(report: AdviceReport, *, all: bool = False, width: int | None = None) -> Iterator[Styled]:
+    """Yield each advice with what it cost, what to do, what was seen, and the command that shows why."""
+    items = report.items if all else report.items[:FIRST_ADVICE]
+    prices = [money_text(item.cost_usd) or UNPRICED for item in items]
+    column = max(map(len, prices), default=0)
+    room = width and max(width - column - 2, 1)
+    for item, price in zip(items, prices, strict=True):
+        for number, line in enumerate(wrapped(safe_line(f"{item.deed}."), room)):
+            yield STRONG, f"{pad('' if number else price, column, right=True)}  {line}"
+        for line in wrapped(safe_line(advice_text(item)), room):
+            yield PLAIN, f"{'':{column}}  {line}"
+        yield QUIET, safe_line(f"{'':{column}}  {item.command}")
         yield PLAIN, ""
-    yield PLAIN, f"From {plural(report.sessions, 'session')}; `--json` has all of it."
+    if UNPRICED in prices:
+        yield PLAIN, f"{UNPRICED}: what it costs is not recorded."
+    looked_at = f"{plural(report.sessions, 'session')} in {plural(report.days, 'day')}"
+    yield PLAIN, f"From {looked_at}; `--json` has the places of each."
+    if hidden := report.items[len(items) :]:
+        worth = money_text(sum_known(item.cost_usd for item in hidden)) or UNPRICED
+        yield PLAIN, f"Not shown: {len(hidden):,} more, worth {worth}; --all shows them."
 
 
 def advice_text(item: Advice) -> str:
-    """Return what was seen, with the tokens and the cost, in one sentence."""
-    words: list[str] = []
-    if item.kind.startswith("unused"):
-        each = f"about {tokens_text(item.tokens)} tokens in each request" if item.tokens is not None else ""
-        words = [each, f"{money_text(item.cost_usd)} in all" if item.cost_usd is not None else ""]
-        words = [word for word in words if word] or ["what it costs is not recorded"]
-    elif item.tokens is not None:
-        words = [f"{tokens_text(item.tokens)} tokens written again"]
-        words += [f"{money_text(item.cost_usd)} more than reading them"] if item.cost_usd is not None else []
-    return f"{item.text}{': ' if words else ''}{', '.join(words)}."
+    """Return what was seen, where, and how many tokens it was, in one sentence."""
+    where = f" in {home_text(item.project)}" if item.project else ""
+    tokens = ""
+    if item.tokens is not None:
+        many = tokens_text(item.tokens)
+        tokens = f": up to about {many} tokens in each request" if item.tokens_estimated else f": {many} tokens"
+    return f"{item.text}{where}{tokens}."
 
 
 def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
@@ -401,23 +409,48 @@ def call_lines(
     report: Report, calls: Sequence[ListedCall], *, ids: Mapping[str, str] | None = None, width: int = WIDTH
 ) -> Iterator[Styled]:
     """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error."""
-    shown: dict[tuple[str | None, ...], list[ListedCall]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
-    for one in calls:
-        shown.setdefault(_key(one.call), []).append(one)
-    for group, own in shown.items():
-        if not own:
-            continue
+    for own in _in_groups(report, calls, lambda one: one.call):
         if report.by:
-            names = [label(name, value, report.titles) for name, value in zip(report.by, group, strict=True)]
-            yield STRONG, truncate(f"{'  '.join(names)}  ({plural(own, 'call')})", width)
+            yield STRONG, truncate(f"{_group_name(report, own[0].call)}  ({plural(own, 'call')})", width)
         for one in own:
             call = one.call
-            id = one.address.session
-            where = one.address._replace(session=(ids or {}).get(id) or short_session(id))
-            words = [str(where), call.failure or call.state, call.tool, one_line(one.what)]
+            words = [_typed(one.address, ids), call.failure or call.state, call.tool, one_line(one.what)]
             yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
             if one.error:
                 yield QUIET, truncate(f"      {safe_line(one_line(one.error))}", width)
+
+
+def break_lines(
+    report: Report, breaks: Sequence[Row], *, ids: Mapping[str, str] | None = None, width: int | None = None
+) -> Iterator[Styled]:
+    """Yield cache breaks by group: address, tokens and cost, and the cause in words."""
+    from reread.reports.cache_report import break_address  # loaded late: a terminal seldom lists them
+
+    for own in _in_groups(report, breaks, lambda one: one):
+        if report.by:
+            yield STRONG, truncate(f"{_group_name(report, own[0])}  ({plural(own, 'cache break')})", width or WIDTH)
+        for one in own:
+            cost = money_text(one.cost_usd) or UNPRICED
+            cause = one.detail or label(CAUSE, one.cause)
+            words = [_typed(break_address(one), ids), f"{tokens_text(one.tokens)} tokens", cost, cause]
+            yield PLAIN, truncate(f"  {safe_line('  '.join(words))}", width or WIDTH)
+
+
+def _in_groups(report: Report, items: Iterable[T], row_of: Callable[[T], Row]) -> Iterator[list[T]]:
+    """Yield items by the rows of a report that count them, in their order."""
+    groups: dict[tuple[str | None, ...], list[T]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
+    for one in items:
+        groups.setdefault(_key(row_of(one)), []).append(one)
+    yield from filter(None, groups.values())
+
+
+def _group_name(report: Report, row: Row) -> str:
+    return "  ".join(label(name, value, report.titles) for name, value in zip(report.by, _key(row), strict=True))
+
+
+def _typed(address: Address, ids: Mapping[str, str] | None) -> str:
+    """Return an address with the id of its session as short as it can be typed."""
+    return str(address._replace(session=(ids or {}).get(address.session) or short_session(address.session)))
 
 
 def _key(row: Row) -> tuple[str | None, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from reread.accounting.prices import current_prices
+from reread.base.address import Address
 from reread.base.choices import CacheGrouping
 from reread.base.text import split_names
 from reread.facts.clock import PERIODS
@@ -75,6 +76,16 @@ def breaks_of(
     report = answered(ask, cache=cache)
     report.list_items = lambda: answered(lambda store: breaks_in(store, scope, groups), cache=cache)
     return report
+
+
+def dearest_breaks(report: Report) -> list[Row]:
+    """Return the cache breaks of a report, the dearest first; where nothing has a price, those of most tokens."""
+    return sorted(report.items, key=lambda one: (-(one["cost_usd"] or 0), -one["tokens"]))
+
+
+def break_address(one: Row) -> Address:
+    """Return where a cache break is; without a turn on an abandoned branch."""
+    return Address(one["session"], agent=one["agent"], turn=one["turn"])
 
 
 def breaks_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> list[Row]:

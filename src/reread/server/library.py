@@ -14,7 +14,9 @@ import msgspec
 
 from reread.base.coerce import as_dict
 from reread.base.paths import path_name
+from reread.base.structs import copied
 from reread.catalog.annotations import Annotation, Annotations
+from reread.catalog.archived import is_archived
 from reread.catalog.header import Header
 from reread.catalog.headers import KeptMarks, read_headers, with_transcript
 from reread.catalog.resolve import found_by_record
@@ -29,7 +31,7 @@ from reread.reader.library_schema import LibraryNow, NowSession
 from reread.reader.schema import TITLE
 from reread.reader.session_keys import session_key
 from reread.render.format import heading
-from reread.render.now_table import activity_text, figures_text, summary_text
+from reread.render.now_table import activity_text, summary_text
 from reread.reports.now_report import LiveSession, NowWatch, ticks_of
 from reread.server.event_bus import EventBus
 from reread.server.list_counts import ListCounter, RowCounts
@@ -99,7 +101,6 @@ class RunningSessions:
             state=one.state,
             since=one.since,
             activity=heading(activity_text(one), TITLE),
-            figures=figures_text(one),
         )
 
 
@@ -134,7 +135,8 @@ class LibraryEntry(msgspec.Struct):
     ) -> library_schema.LibraryRow:
         """Return the row for this session, completed from its transcript if it is a captured conversation."""
         row = library_schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
-        added: dict[str, Any] = {"starred": annotation.starred, "note": annotation.note}
+        added: dict[str, Any] = {**msgspec.structs.asdict(annotation), "tags": [*annotation.tags]}
+        added["archived"] = is_archived(self.header)
         if self.counts is not None:
             added |= msgspec.structs.asdict(self.counts) | {"models": self.counts.models or row.models}
         return msgspec.structs.replace(row, live=self.live, machine=self.machine, person=self.person, **added)
@@ -266,21 +268,25 @@ class SessionLibrary:
             return None
 
     def annotation(self, key: str) -> Annotation:
-        """Return the star and the note of a session."""
+        """Return the star, the note and the tags of a session."""
         return self._annotations.of(self._id(key))
 
     def annotate(self, key: str, body: Any) -> library_schema.AnnotationChange:
-        """Change the star or the note of a session as a request asks; a note that changed meanwhile stays."""
+        """Change the star, the note or the tags of a session as asked; a note that changed meanwhile stays."""
         id = self._id(key)
         request = as_dict(body)
-        given = {"starred": bool, "note": str, "was": str}
+        given = {"starred": bool, "note": str, "was": str, "tag": list, "untag": list}
         wrong = [name for name, value in request.items() if not isinstance(value, given.get(name, type(None)))]
+        wrong += [name for name in ("tag", "untag") if any(not isinstance(one, str) for one in request.get(name, ()))]
         if wrong:
-            raise Misuse(f"Invalid {wrong[0]!r}; send `starred` (true or false), `note` and `was` (texts).")
+            raise Misuse(
+                f"Invalid {wrong[0]!r}; send `starred` (true or false), `note` and `was` (texts), `tag` and `untag`"
+                " (lists of words)."
+            )
         saved = self._annotations.change(id, **request)
         self._publish_annotations()
         annotation = self._annotations.of(id)
-        return library_schema.AnnotationChange(starred=annotation.starred, note=annotation.note, saved=saved)
+        return copied(library_schema.AnnotationChange, annotation, tags=[*annotation.tags], saved=saved)
 
     def _id(self, key: str) -> str:
         path = self.find(key)

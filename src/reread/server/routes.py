@@ -486,7 +486,7 @@ def _answer(request: Request, value: Any) -> Response:
 
 
 def _without_note(row: LibraryRow) -> LibraryRow:
-    return msgspec.structs.replace(row, starred=False, note="")
+    return msgspec.structs.replace(row, starred=False, note="", tags=[])
 
 
 def event_stream(events: AsyncIterator[bytes]) -> Response:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, CallState
+from reread.base.choices import DENIED, DONE, FAILED, HOOK, INTERRUPTED, PERSON, RULE, CallState, DeniedBy
 from reread.base.coerce import as_dict, as_int
 from reread.records import blocks as b
 from reread.records.envelope import NOTHING
@@ -27,26 +27,28 @@ TEXT_ERROR_PREFIXES = ("Error:", "<tool_use_error>")
 FAILED_STATUSES = frozenset({"failed", "error", "timeout", "timed_out"})
 FETCHED = ("retrieval_status", "shellId")
 """Fields of a result that reports on a background task."""
-DENIALS = (
-    "The user doesn't want to proceed with this tool use",
-    "User rejected tool use",
-    "The user doesn't want to take this action right now",
-    "Permission to use",
-    "Claude requested permissions",
-    "This command requires approval",
-    "PreToolUse:",
-    "Exit plan mode?",
-    "Enter plan mode?",
-    "Answer questions?",
-)
-"""How the text of a failed call begins that a person, a rule or a hook did not allow."""
-DENIAL_WORDS = (
-    "operation blocked by hook",
-    "was blocked. For security",
-    "needs approval.",
-    "while in plan mode.",
-)
-"""Words that the first line of such a text may have instead."""
+DENIALS: dict[str, DeniedBy] = {
+    "The user doesn't want to proceed with this tool use": PERSON,
+    "User rejected tool use": PERSON,
+    "The user doesn't want to take this action right now": PERSON,
+    "Permission to use": RULE,
+    "Claude requested permissions": RULE,
+    "This command requires approval": RULE,
+    "PreToolUse:": HOOK,
+    "Exit plan mode?": PERSON,
+    "Enter plan mode?": PERSON,
+    "Answer questions?": PERSON,
+}
+"""How the text of a failed call begins that was not allowed, and who did not allow it."""
+DENIAL_WORDS: dict[str, DeniedBy] = {
+    "operation blocked by hook": HOOK,
+    "was blocked. For security": RULE,
+    "needs approval.": RULE,
+    "while in plan mode.": PERSON,
+}
+"""Words that the first line of such a text may have instead. A person chooses plan mode."""
+DENIAL_KINDS: dict[str, DeniedBy] = {"user-rejected": PERSON, "permission-rule": RULE}
+"""The client's words for it. It calls a hook a rule."""
 INTERRUPTS = ("[Request interrupted by user", "Interrupted by user", "Request interrupted")
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})(?!\d)\s*")
@@ -61,6 +63,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     """The result's message about a call that is not done, without its wrapping."""
     exit_code: int | None = None
+    denied_by: DeniedBy | None = None
+    """Who denied it: person, rule or hook; None if nothing says."""
 
 
 def outcome_of(
@@ -83,8 +87,10 @@ def outcome_of(
         return Outcome(state=INTERRUPTED, message=said, exit_code=code)
     failed = is_error or _says_failure(text, data, content) or (code not in (None, 0) and not _is_fetched(fields))
     bare = text.removeprefix("Error: ")
-    if denial or (failed and _says_denial(bare)):
-        return Outcome(state=DENIED, message=bare, exit_code=code)
+    said_by = _denied_by(bare)
+    if denial or (failed and said_by):
+        known_by = None if said_by == HOOK else DENIAL_KINDS.get(denial or "")
+        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=known_by or said_by)
     if failed:
         return Outcome(state=FAILED, message=said or _api_error(content), exit_code=code)
     return Outcome(state=DONE, exit_code=code)
@@ -114,9 +120,14 @@ def error_text(text: str) -> str:
     return text[found.end() if found else 0 :].removeprefix("Error: ").strip()
 
 
-def _says_denial(text: str) -> bool:
+def _denied_by(text: str) -> DeniedBy | None:
+    """Return who denied a call by the words of its result; None if they are not those of a denial."""
     first = text.partition("\n")[0]
-    return text.startswith(DENIALS) or any(words in first for words in DENIAL_WORDS)
+    by: DeniedBy
+    for words, by in DENIALS.items():
+        if text.startswith(words):
+            return by
+    return next((by for words, by in DENIAL_WORDS.items() if words in first), None)
 
 
 def _says_failure(text: str, data: Any, content: Any) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
 
-from reread.base.choices import FAILED
+from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_list
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
@@ -334,6 +334,29 @@ def _dropped(old: dict[str, TodoItem], kept: set[str]) -> list[ChecklistItem]:
     return [
         ChecklistItem(text=as_text(todo.content), state="cancelled", changed=True, note="dropped") for todo in dropped
     ]
+
+
+def open_tasks(calls: Iterable[ToolCall]) -> list[str]:
+    """Return what some calls leave to do: of the last list that was written, and of the tasks with ids."""
+    todos: list[TodoItem] = []
+    tasks: dict[str, tuple[str, str]] = {}
+    for call in calls:
+        if call.outcome.state != DONE:
+            continue
+        if call.name == "TodoWrite":
+            todos = _todos(call)
+        elif call.name in ("TaskCreate", "TaskGet"):
+            task = _task(call)
+            if id := _created(call):
+                tasks[id] = (_subject(call), as_text(task.status) if task else "")
+        elif call.name == "TaskUpdate":
+            args = call.input(TaskUpdateInput)
+            subject, status = tasks.get(as_text(args.taskId), (_hash(args.taskId), ""))
+            tasks[as_text(args.taskId)] = (first_nonblank(args.subject, subject), first_nonblank(args.status, status))
+        elif call.name == "TaskList":
+            tasks |= {as_text(task.id): (as_text(task.subject), as_text(task.status)) for task in _tasks(call)}
+    items = [(as_text(todo.content), todo.status) for todo in todos] + list(tasks.values())
+    return [text for text, status in items if text and state(status) in ("pending", "active")]
 
 
 TOOLS = [

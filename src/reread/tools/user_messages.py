@@ -245,6 +245,11 @@ def _heading(question: Question, answers: dict[str, str]) -> str:
     return f"{one_line(head)}: {one_line(answer)}" if answer else one_line(head)
 
 
+def chosen_answers(call: ToolCall) -> dict[str, str]:
+    """Return what a person answered, by question."""
+    return {question: answer for question, answer in _answers(call).items() if answer}
+
+
 def draw(call: ToolCall) -> Iterator[Node]:
     """Draw each question with the chosen options marked."""
     output, answers = call.output(AskUserQuestionResult) or AskUserQuestionResult(), _answers(call)

@@ -30,6 +30,7 @@ from reread.base.choices import AdviceKind as AdviceKind
 from reread.base.choices import CacheBreakCause as CacheBreakCause
 from reread.base.choices import CacheGrouping as CacheGrouping
 from reread.base.choices import CallState as CallState
+from reread.base.choices import DeniedBy as DeniedBy
 from reread.base.choices import RequestProof as RequestProof
 from reread.base.choices import SearchKind as SearchKind
 from reread.base.choices import SearchOrder as SearchOrder
@@ -134,10 +135,12 @@ from reread.redaction.omissions import Omission as Omission
 from reread.redaction.removal_manifest import Removal as Removal
 from reread.redaction.removal_manifest import RemovalManifest as RemovalManifest
 from reread.redaction.rewrite import DropCounts as DropCounts
-from reread.reports.advice_report import Advice as Advice
-from reread.reports.advice_report import AdvicePlace as AdvicePlace
+from reread.reports.advice_facts import Advice as Advice
+from reread.reports.advice_facts import AdvicePlace as AdvicePlace
 from reread.reports.advice_report import AdviceReport as AdviceReport
 from reread.reports.blame_report import BlamedLine as BlamedLine
+from reread.reports.brief_report import Brief as Brief
+from reread.reports.brief_report import BriefFile as BriefFile
 from reread.reports.budget_report import BudgetState as BudgetState
 from reread.reports.diff_report import DiffSide as DiffSide
 from reread.reports.diff_report import FileDifference as FileDifference

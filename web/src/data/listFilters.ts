@@ -23,6 +23,7 @@ export const LIST_FILTERS: Record<string, ListFilter> = {
   model: { values: (row) => row.models.map(model), name: model },
   agent: { values: (row) => row.agent_types },
   branch: { values: (row) => one(row.git_branch) },
+  tag: { values: (row) => row.tags },
   machine: { values: (row) => one(row.machine) },
   person: { values: (row) => one(row.person) },
   size: { values: (row) => Object.keys(SIZES).filter((name) => row.size >= (SIZES[name] ?? 0)), name: (value) => `over ${value}` },

@@ -57,7 +57,7 @@ export interface Filter {
 }
 
 /** The star and the note of a session. */
-export type Annotation = Pick<AnnotationChange, "starred" | "note">;
+export type Annotation = Pick<AnnotationChange, "starred" | "note" | "tags">;
 
 /** A row of a report: groups and figures by name. */
 export type ReportRow = Record<string, string | number | boolean | null | string[]>;
@@ -127,6 +127,7 @@ export interface CountedCall {
 export interface Advice {
   kind: string;
   subject: string;
+  deed: string;
   text: string;
   project: string | null;
   count: number;
@@ -248,7 +249,7 @@ export interface Source {
   setup(): Promise<Installation>;
   annotation(session: string): Promise<Annotation>;
   /** Change a star or a note. `was` is the note that the new one is based on. */
-  annotate(session: string, change: { starred?: boolean; note?: string; was?: string }): Promise<AnnotationChange>;
+  annotate(session: string, change: { starred?: boolean; note?: string; was?: string; tag?: string[]; untag?: string[] }): Promise<AnnotationChange>;
   /** An address that an img element can load. */
   pictureUrl(url: string): Promise<string>;
   exportUrl(thread: ThreadRef): string | null;

@@ -574,6 +574,8 @@ export interface LibraryRow {
   person: string | null;
   starred: boolean;
   note: string;
+  tags: string[];
+  archived: boolean;
   models: string[];
   turns: number | null;
   agents: number | null;
@@ -584,10 +586,11 @@ export interface LibraryRow {
   figures: Figures | null;
 }
 
-/** The star and the note of a session after a change. */
+/** The star, the note and the tags of a session after a change. */
 export interface AnnotationChange {
   starred: boolean;
   note: string;
+  tags: string[];
   saved: boolean;
 }
 
@@ -618,172 +621,6 @@ export interface NowSession {
   state: string;
   since: string | null;
   activity: string;
-  figures: string;
-}
-
-/** The sessions that run now, those that wait first. */
-export interface LibraryNow {
-  summary: string;
-  waiting: number;
-  sessions: NowSession[];
-}
-
-/** Budgets in dollars; None if there is none. */
-export interface ReaderSettings {
-  day: number | null;
-  week: number | null;
-  month: number | null;
-}
-
-/** What an installation reads and where it writes. */
-export interface Installation {
-  version: string;
-  prices: string;
-  price_file: string | null;
-  roots: string[];
-  store: string;
-  cache: string;
-  archives: string[];
-  kept: number;
-  only_kept: number;
-}
-
-/** A text of a session that a search over all sessions found. */
-export interface FoundText {
-  link: string;
-  kind: string;
-  turn: number | null;
-  agent: string | null;
-  call: string | null;
-  tool: string | null;
-  file: string | null;
-  time: string | null;
-  before: string;
-  match: string;
-  after: string;
-  marks: number[][];
-  stage: string;
-  copies: number;
-}
-
-/** A session with texts that a search found. */
-export interface FoundSession {
-  key: string;
-  id: string;
-  title: string;
-  project: string;
-  hits: FoundText[];
-}
-
-/** The hits of a search over all sessions. */
-export interface LibrarySearch {
-  titles: LibraryRow[];
-  sessions: FoundSession[];
-  total: number;
-  with_all: number;
-  with_some: number;
-  facets: Record<string, Record<string, number>>;
-  next: number | null;
-  note: string;
-  pending: number;
-}
-
-/** Something that must not be shared, or somebody has to decide about. */
-export interface ShareFinding {
-  id: string;
-  level: string;
-  kind: string;
-  mask: string;
-  replacement: string;
-  count: number;
-  file: string;
-  line: number;
-  context: string;
-  decision: string | null;
-  name: string;
-}
-
-/** The parts of a session that are shared. */
-export interface ShareChoices {
-  turns: string;
-  thinking: boolean;
-  agents: boolean;
-  images: boolean;
-}
-
-/** The findings in a session that is to be shared. */
-export interface ShareReview {
-  findings: ShareFinding[];
-  undecided: number;
-  choices: ShareChoices;
-}
-
-/** A session in the library; turns, agents and figures come later, because they need the whole file. */
-export interface LibraryRow {
-  key: string;
-  id: string;
-  title: string;
-  project: string;
-  project_guessed: boolean;
-  git_branch: string | null;
-  version: string | null;
-  started: string | null;
-  updated: string | null;
-  size: number;
-  captured: boolean;
-  kept: boolean;
-  gone: boolean;
-  prompts_only: boolean;
-  live: boolean;
-  machine: string | null;
-  person: string | null;
-  starred: boolean;
-  note: string;
-  models: string[];
-  turns: number | null;
-  agents: number | null;
-  agent_types: string[];
-  lines_added: number | null;
-  lines_removed: number | null;
-  failed: boolean;
-  figures: Figures | null;
-}
-
-/** The star and the note of a session after a change. */
-export interface AnnotationChange {
-  starred: boolean;
-  note: string;
-  saved: boolean;
-}
-
-/** A filter of reports: an option of `base.scope_options`. */
-export interface ReportFilter {
-  name: string;
-  help: string;
-  is_flag: boolean;
-  reports: string[];
-}
-
-/** All sessions, newest first. */
-export interface Library {
-  sessions: LibraryRow[];
-  roots: string[];
-  pending: number;
-  demo: boolean;
-  filters: ReportFilter[];
-}
-
-/** A session that runs now, or has died. */
-export interface NowSession {
-  id: string;
-  key: string | null;
-  title: string;
-  project: string;
-  git_branch: string | null;
-  state: string;
-  since: string | null;
-  activity: string;
-  figures: string;
 }
 
 /** The sessions that run now, those that wait first. */

@@ -1,4 +1,4 @@
-import { use, useEffect, useState } from "react";
+import { use, useEffect, useState, type CSSProperties } from "react";
 import { PictureUrlContext } from "../contexts";
 import { size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
@@ -6,6 +6,13 @@ import type { Picture as PictureNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 const RASTER = /^image\/(png|jpeg|gif|webp|bmp|avif)$/;
+
+/** The highest that a picture is until it is enlarged; the style sheet has it too. */
+const HIGHEST = 320;
+
+/** The place of a picture, kept before it is loaded. */
+const place = ({ width, height }: PictureNode, large: boolean): CSSProperties | undefined =>
+  width && height ? { width: large ? width : Math.min(width, (HIGHEST * width) / height), aspectRatio: `${width} / ${height}` } : undefined;
 
 export function Picture({ node }: NodeProps<PictureNode>) {
   const pictureUrl = use(PictureUrlContext);
@@ -30,14 +37,13 @@ export function Picture({ node }: NodeProps<PictureNode>) {
       className={large ? "picture large" : "picture"}
       aria-label={visible(large ? `shrink: ${caption}` : `enlarge: ${caption}`)}
       aria-expanded={large}
+      style={place(node, large)}
       onClick={() => setLarge(!large)}
       onKeyDown={(event) => event.key === "Escape" && setLarge(false)}
     >
       <img
         src={url ?? undefined}
         alt={visible(caption)}
-        width={node.width ?? undefined}
-        height={node.height ?? undefined}
         onError={() => setBroken(true)}
       />
     </button>

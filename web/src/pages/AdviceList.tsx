@@ -34,12 +34,15 @@ export function AdviceList({ only, route, note }: { only: ReportQuery; route: Re
   );
 }
 
-function AdviceRow({ advice: { text, cost_usd, project, places } }: { advice: Advice }) {
+function AdviceRow({ advice: { deed, text, cost_usd, project, places } }: { advice: Advice }) {
   return (
     <li>
       <p>
+        <WithCode text={deed} />
+        {cost_usd !== null && <span className="num"> · {money(cost_usd)}</span>}
+      </p>
+      <p className="note">
         <WithCode text={text} />
-        {cost_usd !== null && cost_usd >= 0.005 && <span className="num"> · {money(cost_usd)}</span>}
         {project && <PlainText className="muted" text={` · ${folder(project)}`} />}
       </p>
       <p className="note">

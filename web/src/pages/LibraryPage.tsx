@@ -87,15 +87,17 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   };
   const [showEmpty, setShowEmpty] = useKept("without a prompt", false);
   const [showPrompts, setShowPrompts] = useKept("prompts only", false);
+  const [showArchived, setShowArchived] = useKept("archived", false);
   const all = useMemo(() => library?.sessions ?? [], [library]);
   const filtered = useMemo(() => all.filter((row) => passes(row, route.only, running)), [all, route.only, running]);
   const listed = useMemo(
-    () => filtered.filter((row) => (showPrompts || !row.prompts_only || row.starred) && (showEmpty || !isEmptySession(row))),
-    [filtered, showEmpty, showPrompts],
+    () => filtered.filter((row) => (showPrompts || !row.prompts_only || row.starred) && (showEmpty || !isEmptySession(row)) && (showArchived || !row.archived)),
+    [filtered, showEmpty, showPrompts, showArchived],
   );
   const rows = useMemo(() => (searching ? [] : listRows(listed, { group, sort, toggled })), [searching, listed, group, sort, toggled]);
   const prompts = filtered.filter((row) => row.prompts_only && !row.starred).length;
   const empty = filtered.filter((row) => isEmptySession(row) && !row.prompts_only).length;
+  const archived = filtered.filter((row) => row.archived).length;
   const narrowed = Object.keys(route.only).length > 0;
   return (
     <>
@@ -148,9 +150,10 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                   </span>
                 </div>
                 {rows.length > 0 && <SessionList rows={rows} sort={sort} onSort={(sort) => choose({ sort })} onStar={store.star} onToggle={toggle} />}
-                {!rows.length && <NothingListed only={route.only} hidden={empty + prompts} onClear={() => choose({ only: {} })} />}
+                {!rows.length && <NothingListed only={route.only} hidden={empty + prompts + archived} onClear={() => choose({ only: {} })} />}
                 <Hidden count={empty} what="without a prompt" shown={showEmpty} onShow={setShowEmpty} />
                 <Hidden count={prompts} what="of which only the prompts are left" shown={showPrompts} onShow={setShowPrompts} />
+                <Hidden count={archived} what="in the archive" shown={showArchived} onShow={setShowArchived} />
               </>
             ) : (
               <NoSessions library={library} />

@@ -25,11 +25,11 @@ export function NowPanel({ now }: { now: LibraryNow }) {
 }
 
 function NowRow({ session }: { session: NowSession }) {
-  const { key, title, project, git_branch, state, since, activity, figures } = session;
+  const { key, title, project, git_branch, state, since, activity } = session;
   const line = (
     <>
       <span className="now-state">
-        <span aria-hidden="true">{MARKS[state]}</span> {state}
+        <span aria-hidden="true">{MARKS[state]}</span> {state === "waiting" ? "waits for you" : state}
       </span>
       <span className="now-title">
         <PlainText as="bdi" text={title} />
@@ -37,9 +37,7 @@ function NowRow({ session }: { session: NowSession }) {
       </span>
       <span className="now-activity">
         <PlainText as="bdi" text={activity} />
-        <span className="muted num">
-          {[since && ago(since), figures].filter(Boolean).join(" · ")}
-        </span>
+        <span className="muted num">{since && ago(since)}</span>
       </span>
     </>
   );

@@ -64,6 +64,14 @@ export function SessionRow({ entry, onStar }: { entry: SessionEntry; onStar?: ((
 function Labels({ session }: { session: LibraryRow }) {
   return (
     <>
+      {session.tags.map((tag) => (
+        <PlainText key={tag} className="label" text={`#${tag}`} />
+      ))}
+      {session.archived && (
+        <span className="label" title="Claude Code's lists leave it out">
+          archived
+        </span>
+      )}
       {session.captured && <span className="label">captured</span>}
       {session.gone && (
         <span className="label" title="Claude Code has deleted it; this is the copy that reread keeps">

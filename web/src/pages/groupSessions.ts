@@ -73,7 +73,7 @@ export const isEmptySession = ({ title, turns, figures, live }: LibraryRow): boo
 
 /** True if the row contains every word of the filter. */
 export function matchesWords(row: LibraryRow, filter: string): boolean {
-  const text = [row.title, row.note, row.project, row.git_branch, row.id, row.version, ...row.models].join("\n").toLowerCase();
+  const text = [row.title, row.note, row.project, row.git_branch, row.id, row.version, ...row.models, ...row.tags.map((tag) => `#${tag}`)].join("\n").toLowerCase();
   return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -76,6 +76,7 @@ const FIELDS: Record<string, ((text: string) => QueryNode) | null> = {
   branch: null,
   project: null,
   session: null,
+  tag: null,
   since: null,
   after: null,
   until: null,

@@ -173,9 +173,9 @@ function Size({ context, window }: { context: Context; window: number | null }) 
         )}
         <span className="muted"> · {count === null ? "tokens not reported" : size(bytes)}</span>
       </p>
-      {count !== null && window !== null && (
+      {count !== null && (
         <div className="context-gauge" aria-hidden="true">
-          <span style={{ width: `${Math.min(100, (count / window) * 100)}%` }} />
+          <span style={{ width: `${window === null ? 0 : Math.min(100, (count / window) * 100)}%` }} />
         </div>
       )}
     </>

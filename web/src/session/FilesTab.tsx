@@ -90,6 +90,10 @@ function Tree({ files, rows }: { files: ChangedFile[]; rows: FileRow[] }) {
   );
 }
 
+/** About as high as a diff of so many lines: those around its changes, and the pixels of one. */
+const CONTEXT_LINES = 6;
+const LINE_HEIGHT = 20;
+
 function FileSection({ file, index, chosen }: { file: ChangedFile; index: number; chosen: boolean }) {
   const [open, setOpen] = useKept(`open ${file.path}`, chosen || (index < FIRST_OPEN && file.added + file.removed <= MOST_LINES));
   const [mode, setMode] = useKept<(typeof MODES)[number]>(`shown ${file.path}`, "changes");
@@ -145,7 +149,13 @@ function Changes({ index, lines }: { index: number; lines: number }) {
   const { source, thread } = useThreadStore();
   const loaded = useAsync(`diff ${index}`, () => source.fileDiff(thread, index), lines);
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
-  if (loaded.state === "loading") return <p className="muted loading">Loading…</p>;
+  if (loaded.state === "loading") {
+    return (
+      <p className="muted loading" style={{ minHeight: `${Math.min(lines + CONTEXT_LINES, MOST_LINES) * LINE_HEIGHT}px` }}>
+        Loading…
+      </p>
+    );
+  }
   return (
     <>
       {!loaded.value.whole && <p className="note">Not all of the text is known: these are the changes one after the other.</p>}

@@ -68,7 +68,8 @@ export function MessageList({ rows, filter, until }: Props) {
           {Array.from({ length: last - first + 1 }, (_, at) => {
             const item = store.item(indexAt(first + at));
             return (
-              <div key={indexAt(first + at)} data-index={first + at} ref={list.rowRef} className="row">
+              // A message is another element than the empty row that kept its place, which moves unseen.
+              <div key={item ? indexAt(first + at) : `waits ${indexAt(first + at)}`} data-index={first + at} ref={list.rowRef} className="row">
                 {item && <Divider item={item} />}
                 {item ? <MessageRow item={item} filter={filter} /> : <div className="message loading" />}
               </div>

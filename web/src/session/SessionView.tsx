@@ -19,6 +19,8 @@ import { useShortcuts } from "../shell/shortcuts";
 import type { Filter } from "../data/source";
 import type { ThreadStore } from "../data/threadStore";
 import type { OutlineTurn, SearchHit, TimelineItem } from "../data/values";
+import { PlainText } from "../kit/PlainText";
+import { useRunning } from "../data/running";
 import { Filters } from "./Filters";
 import { Hits } from "./Hits";
 import { marksOf } from "./marksOf";
@@ -188,6 +190,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
                 filter={shown?.filter ?? null}
                 until={replay?.until ?? null}
               />
+              <Waits />
             </>
           )}
           {turnInput.typed !== null && (
@@ -200,6 +203,18 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
       </div>
       {replay && <Player replay={replay} onChange={setReplay} />}
     </PanelContext>
+  );
+}
+
+/** What the session waits for, where one reads on. */
+function Waits() {
+  const { thread } = useThreadStore();
+  const now = useRunning()?.sessions.find(({ key }) => key === thread.session);
+  if (now?.state !== "waiting" || thread.agent !== undefined) return null;
+  return (
+    <p className="waits" role="status">
+      <strong>● Waits for you</strong> <PlainText text={now.activity} />
+    </p>
   );
 }
 

@@ -1,4 +1,4 @@
-/** The star and the note of a session, kept by reread and not by Claude Code. */
+/** The star, the note and the tags of a session, kept by reread and not by Claude Code. */
 
 import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
@@ -14,6 +14,7 @@ export function StarAndNote({ session }: { session: string }) {
   const source = useSource();
   const [known, setKnown] = useState<Annotation | null>(null);
   const [draft, setDraft] = useState<string | null>(null);
+  const [tag, setTag] = useState<string | null>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const load = () => {
@@ -44,9 +45,20 @@ export function StarAndNote({ session }: { session: string }) {
       (error: unknown) => setProblem(toError(error).message),
     );
   };
+  const label = (change: { tag?: string[]; untag?: string[] }) =>
+    source.annotate(session, change).then(
+      (changed) => {
+        setKnown(changed);
+        setTag(null);
+        setProblem("");
+      },
+      (error: unknown) => setProblem(toError(error).message),
+    );
   const edit = () => setDraft(draft ?? known?.note ?? "");
   const starred = known?.starred ?? false;
-  useActions([{ name: "Write a note about this session", also: "comment annotate remark", run: edit }]);
+  useActions([{ name: "Write a note about this session", also: "comment annotate remark", run: edit },
+    { name: "Add a tag to this session", also: "label", run: () => setTag(tag ?? "") },
+  ]);
   useShortcuts({ [starred ? "unstar" : "star"]: star });
   return (
     <div className="star-and-note">
@@ -81,6 +93,26 @@ export function StarAndNote({ session }: { session: string }) {
           <button type="button" className="link-button" onClick={() => setDraft(null)}>
             Cancel
           </button>
+        </form>
+      )}
+      {known?.tags.map((one) => (
+        <button key={one} type="button" className="link-button" title="Take this tag away" onClick={() => void label({ untag: [one] })}>
+          <PlainText text={`#${one}`} /> ×
+        </button>
+      ))}
+      {tag === null ? (
+        <button type="button" className="link-button" onClick={() => setTag("")}>
+          Add a tag
+        </button>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void label({ tag: tag.split(/[\s,]+/).filter(Boolean) });
+          }}
+        >
+          <input aria-label="Tag" autoFocus maxLength={40} value={tag} onChange={(event) => setTag(event.target.value)} onKeyDown={(event) => event.key === "Escape" && setTag(null)} />
+          <button type="submit">Add</button>
         </form>
       )}
       {problem && (

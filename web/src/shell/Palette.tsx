@@ -1,13 +1,15 @@
 /** The palette (Ctrl-K): go to a session or a page, or carry out an action, by a few letters of its name. */
 
-import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useLibraryStore, useSource } from "../contexts";
 import { PlainText } from "../kit/PlainText";
-import { useSelector } from "../kit/store";
+import { useSelector, useVersion } from "../kit/store";
+import { LibrarySearcher } from "../pages/librarySearch";
+import { ORDERS } from "../data/source";
 import type { LibraryRow } from "../data/values";
 import { useRunning } from "../data/running";
 import { availableActions } from "./actions";
-import { entryGroups, type Entry } from "./entries";
+import { entryGroups, type Entry, type Hit } from "./entries";
 
 export function Palette({ onClose }: { onClose(): void }) {
   const source = useSource();
@@ -18,7 +20,8 @@ export function Palette({ onClose }: { onClose(): void }) {
   const sessions = useSessions();
   const [actions] = useState(availableActions);
   const now = useRunning();
-  const groups = entryGroups(text, sessions, actions, source, now);
+  const hits = useHits(text);
+  const groups = entryGroups(text, sessions, actions, source, now, hits);
   const entries = groups.flatMap(({ entries }) => entries);
   const current = entries[Math.min(at, entries.length - 1)];
   const optionId = (entry: Entry) => `${id}-${entries.indexOf(entry)}`;
@@ -105,6 +108,9 @@ export function Palette({ onClose }: { onClose(): void }) {
       <p className="note" role="status">
         {!entries.length && "No session, page or action has this name."}
       </p>
+      <p className="palette-keys muted" aria-hidden="true">
+        <kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> open <kbd>Esc</kbd> close
+      </p>
     </dialog>
   );
 }
@@ -116,6 +122,22 @@ function Marked({ text, marks }: { text: string; marks: Entry["marks"] }) {
     const piece = <PlainText key={at} text={text.slice(edges[at], end)} />;
     return at % 2 ? <mark key={at}>{piece}</mark> : piece;
   });
+}
+
+/** How many texts are listed, and how many letters are worth searching for. */
+const HITS = 5;
+const SHORTEST = 3;
+
+/** The texts in which the words are, while one types; none of what was typed before. */
+function useHits(text: string): Hit[] {
+  const source = useSource();
+  const searcher = useMemo(() => new LibrarySearcher(source), [source]);
+  const query = source.can.library && text.trim().length >= SHORTEST ? text : "";
+  useEffect(() => searcher.ask({ query, order: ORDERS[0], count: HITS }), [searcher, query]);
+  useEffect(() => searcher.close, [searcher]);
+  useVersion(searcher);
+  if (!query || searcher.waiting) return [];
+  return (searcher.found?.sessions ?? []).flatMap(({ title, hits }) => hits.map((text) => ({ text, title }))).slice(0, HITS);
 }
 
 const NONE: LibraryRow[] = [];

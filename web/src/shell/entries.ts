@@ -1,9 +1,9 @@
 /** The entries of the palette: sessions, pages and actions that match what was typed. */
 
-import { ago, folder } from "../kit/format";
-import { listHref, sessionHref } from "../route";
+import { ago, exact, folder } from "../kit/format";
+import { listHref, parseRoute, sessionHref } from "../route";
 import type { Source } from "../data/source";
-import type { LibraryNow, LibraryRow, NowSession } from "../data/values";
+import type { FoundText, LibraryNow, LibraryRow, NowSession } from "../data/values";
 import type { Span } from "../search/textMatcher";
 import type { Action } from "./actions";
 
@@ -37,20 +37,54 @@ const PAGES: [name: string, detail: string, href: string][] = [
 ];
 
 /** The groups that have entries, in order. */
-export function entryGroups(text: string, sessions: LibraryRow[], actions: Action[], { can }: Source, now: LibraryNow | null = null): EntryGroup[] {
+export function entryGroups(text: string, sessions: LibraryRow[], actions: Action[], { can }: Source, now: LibraryNow | null = null, hits: Hit[] = []): EntryGroup[] {
   const query = text.trim();
   const pages = can.library ? PAGES : [];
+  const running = new Set(now?.sessions.flatMap(({ key }) => key ?? []));
   const groups: EntryGroup[] = [
     { name: `Now: ${now?.summary ?? ""}`, entries: ranked(query, (now?.sessions ?? []).flatMap(nowEntry)) },
-    { name: "Sessions", entries: ranked(query, sessions.map(sessionEntry)).slice(0, SESSIONS) },
+    { name: "Sessions", entries: ranked(query, folded(sessions.filter(({ key }) => !running.has(key))).map(sessionEntry)).slice(0, SESSIONS) },
     { name: "Pages", entries: ranked(query, pages.map(([name, detail, target]) => ({ key: target, name, detail, target }))) },
     {
       name: "Actions",
       entries: ranked(query, actions.map(({ name, keys = "", also, run }) => ({ key: name, name, detail: keys, also, target: run }))),
     },
-    { name: "Search", entries: can.library && query ? [searchEntry(query)] : [] },
+    { name: "Search", entries: can.library && query ? [searchEntry(query), ...hits.map((hit) => hitEntry(hit, query))] : [] },
   ];
   return groups.filter(({ entries }) => entries.length);
+}
+
+/** A text that was found, and the title of its session. */
+export interface Hit {
+  text: FoundText;
+  title: string;
+}
+
+/** So many characters before a hit are shown. */
+const BEFORE = 24;
+
+function hitEntry({ text: { link, before, match, after }, title }: Hit, query: string): Entry {
+  const lead = before.length > BEFORE ? `…${before.slice(-BEFORE)}` : before;
+  const route = parseRoute(link);
+  return {
+    key: `hit ${link} ${before}`,
+    name: `${lead}${match}${after}`,
+    detail: title,
+    marks: [[lead.length, lead.length + match.length]],
+    target: route.page === "session" ? sessionHref(route.thread, route.target, query) : link,
+  };
+}
+
+/** One session for each title in a project, the newest, and how many there are. */
+function folded(sessions: LibraryRow[]): (LibraryRow & { same: number })[] {
+  const found = new Map<string, LibraryRow & { same: number }>();
+  for (const row of sessions) {
+    const name = `${row.title}\n${row.project}`;
+    const first = found.get(name);
+    if (first && row.title) first.same += 1;
+    else found.set(row.title ? name : row.key, { ...row, same: 1 });
+  }
+  return [...found.values()];
 }
 
 type Named = Omit<Entry, "marks"> & { also?: string };
@@ -103,10 +137,10 @@ function joined(spans: (Span | null)[]): Span[] {
 const nowEntry = ({ key, id, title, state, project, activity }: NowSession): Named[] =>
   key ? [{ key: `now-${id}`, name: title, detail: [state, project].filter(Boolean).join(" · "), also: activity, target: sessionHref({ session: key }) }] : [];
 
-const sessionEntry = ({ key, id, title, note, project, git_branch, version, models, updated }: LibraryRow): Named => ({
+const sessionEntry = ({ key, id, title, note, project, git_branch, version, models, updated, same }: LibraryRow & { same: number }): Named => ({
   key,
   name: title || "(no prompt yet)",
-  detail: [folder(project), updated && ago(updated)].filter(Boolean).join(" · "),
+  detail: [same > 1 && `× ${exact(same)}, the newest`, folder(project), updated && ago(updated)].filter(Boolean).join(" · "),
   also: [note, project, git_branch, id, version, ...models].join(" "),
   target: sessionHref({ session: key }),
 });

@@ -34,6 +34,8 @@ from reread.render.report_table import report_lines
 from reread.render.search_results import GUESSES, result_count
 from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
 from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
+from reread.reports.brief_report import TOKENS as BRIEF_TOKENS
+from reread.reports.brief_report import brief
 from reread.reports.file_index import names_file, sessions_that_changed
 from reread.reports.usage_report import usage
 from reread.session.session import Session
@@ -150,7 +152,7 @@ def sessions_answer(
 
 def _others(roots: Roots, without: AbstractSet[str], **scope: Any) -> Iterator[Header]:
     """Yield the headers of sessions other than those that are left out, newest first."""
-    of_files = {name: scope.pop(name, None) for name in ("project", "since", "until")}
+    of_files = {name: scope.pop(name, None) for name in ("project", "since", "until", "tag")}
     for header in chosen_headers(sessions(**of_files, root=roots), **scope, root=roots):
         if without.isdisjoint({header.id.lower(), *map(str.lower, header.sessions)}):
             yield header
@@ -158,6 +160,7 @@ def _others(roots: Roots, without: AbstractSet[str], **scope: Any) -> Iterator[H
 
 def _listed(header: Header) -> Passage:
     facts = [citation(header.id), date_text(header.updated), size_text(header.size), "kept only" if header.gone else ""]
+    facts += ["archived" if header.archived else "", *(f"tag {word(tag)}" for tag in header.tags)]
     about = [header.title, header.project, header.git_branch or "", header.model or ""]
     return Passage(" · ".join(fact for fact in facts if fact), quoted(one_line(" · ".join(filter(None, about)), 300)))
 
@@ -193,6 +196,22 @@ def turns_answer(
     about = Passage("About it:", quoted(one_line(f"{opened.title} · {opened.project}", 300)))
     passages = _turns(opened, turn_sequence(opened.conversation, chosen, wanted), wanted)
     return answer(head, itertools.chain([about], passages), tokens=max_tokens, page=page)
+
+
+def brief_answer(
+    session: Annotated[
+        str, Field(description="A session's id, its beginning, its reread:// address, or latest.")
+    ] = LATEST,
+    *,
+    max_tokens: Annotated[int, Field(description="How long the brief may be, in tokens.")] = BRIEF_TOKENS,
+    roots: Roots = None,
+    without: AbstractSet[str] = frozenset(),
+) -> str:
+    """Learn what to know of a past session to go on from it: goal, decisions, files, open tasks, last error, answer."""
+    opened = _open(session, roots, without)
+    made = brief(opened, tokens=max_tokens)
+    head = f"{citation(opened.id)} · brief. Read more with `read` and its turns."
+    return answer(head, [Passage("Brief:", quoted(made.text))], tokens=MOST_TOKENS)
 
 
 def _turns(session: Session, items: Iterator[SequenceItem], selection: Selection) -> Iterator[Passage]:

@@ -26,7 +26,8 @@ from reread.index.search_process import SearchProcesses
 from reread.tools import all_tools
 
 INSTRUCTIONS = f"""Past sessions of Claude Code on this machine, read-only. Search them, list them, read turns of one,
-see how sessions changed a file, and count tokens. {NOTE} Cite what you use by its reread:// address."""
+get a brief of one to go on from, see how sessions changed a file, and count tokens. {NOTE}
+Cite what you use by its reread:// address."""
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 OF_TOOLS = {"search": OF_LISTS, "sessions": OF_LISTS, "usage": OF_RESPONSES}
@@ -35,6 +36,7 @@ TOOLS = {
     "search": answers.search_answer,
     "sessions": answers.sessions_answer,
     "read": answers.turns_answer,
+    "brief": answers.brief_answer,
     "file_history": answers.file_answer,
     "usage": answers.usage_answer,
 }

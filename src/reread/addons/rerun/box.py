@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import secrets
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,10 @@ NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 START = "2020-01-01T00:00:00Z"
 SAME_COMMIT = {"GIT_AUTHOR_DATE": START, "GIT_COMMITTER_DATE": START}
 """The client tells the model the name of the last commit, so each play of the same files has the same."""
+
+
+DELETE = 'cat >/dev/null; for _ in 1 2 3 4 5 6 7 8 9; do rm -rf -- "$1"; [ -e "$1" ] || break; sleep 1; done'
+"""What is written to while it is deleted is deleted again."""
 
 
 class BoxPlan(msgspec.Struct):
@@ -83,11 +88,20 @@ def python() -> str:
     return str(path.parent.resolve() / path.name)
 
 
-def _guard(folder: Path) -> subprocess.Popen[bytes]:
-    """Start a process that deletes a folder once this one has ended, however that happens."""
-    script = 'cat >/dev/null; rm -rf -- "$1"'
-    words = ["sh", "-c", script, "sh", str(folder)]
-    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+class PassingFolder:
+    """A folder for temporary files that is deleted once this process has ended, however that happens."""
+
+    def __init__(self) -> None:
+        self.path: Path = Path(tempfile.gettempdir(), f"reread-rerun-{secrets.token_hex(8)}")
+        words = ["sh", "-c", DELETE, "sh", str(self.path)]
+        quiet = subprocess.DEVNULL
+        # Who deletes it is there first: at no point is there a folder that nobody would delete.
+        self._guard = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=quiet, start_new_session=True)
+        self.path.mkdir(mode=0o700)
+
+    def close(self) -> None:
+        """Delete it."""
+        self._guard.communicate()
 
 
 @cache
@@ -107,8 +121,8 @@ class Box:
 
     def __init__(self, scene: Scene, *, dry: bool = True) -> None:
         self.scene: Scene = scene
-        self.top: Path = Path(tempfile.mkdtemp(prefix="reread-rerun-"))
-        self._guard = _guard(self.top)
+        self._folder = PassingFolder()
+        self.top: Path = self._folder.path
         self._alive: Liveline | None = None
         self._ports: list[int] = []
         for name in ("root", "home", "work", "wire", "dry", "bin", "empty"):
@@ -130,7 +144,7 @@ class Box:
         """End what runs in it, and delete everything."""
         if self._alive is not None:
             self._alive.end()
-        self._guard.communicate()
+        self._folder.close()
 
     @property
     def config(self) -> Path:

@@ -29,6 +29,8 @@ MAIN = ""
 SUMMARY_BEGINS, SUMMARY_ENDS = "Summary:\n", "\n\nIf you need specific details from before compaction"
 CALL, TEXT = "tool_use", "text"
 INTERRUPTED = "[Request interrupted by user"
+OLD_ERROR = re.compile(r"API Error: (\d{3}) (\{.*)", re.DOTALL)
+"""How clients before 2.1 said what the API had answered."""
 CLIENTS_WORDS = re.compile(r"^(?:API Error: \d{3} )+")
 """What the client says before the message of an error that it gives up at."""
 ERROR_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "authentication_error": 401, "api_error": 500}
@@ -101,7 +103,11 @@ class RecordedThread:
         number = 0
         for turn in self.conversation.turns:
             for message in turn.messages:
-                if message.role == "user" and message.kind in ("prompt", "command") and not number:
+                if (
+                    message.role == "user"
+                    and message.kind in ("prompt", "command")
+                    and not (number and self.first_prompts)
+                ):
                     self.first_prompts += filter(None, [message.full_text.strip()])
                 elif message.kind == "interrupt":
                     self.interrupted.append((number, turn.index))
@@ -167,6 +173,10 @@ class Cassette:
         self.threads: dict[str, RecordedThread] = {
             name: RecordedThread(name, conversation) for name, conversation in threads.items()
         }
+        for name, agent in agents.items():
+            told = as_str(as_dict(agent.call.input).get("prompt")) if agent.call is not None else None
+            if told and not self.threads[name].first_prompts:  # the agent's own file begins with its first answer
+                self.threads[name].first_prompts.append(told)
         """The threads by name, the main one first."""
         self.told: dict[str, str] = {
             call.id: call.tool_call.text for thread in threads.values() for call in thread.calls if call.id
@@ -258,6 +268,9 @@ def _fault(message: Message) -> ApiFault | None:
             return _retried(native)
         if native.get("isApiErrorMessage"):
             status = as_int(native.get("apiErrorStatus"))
+            said = OLD_ERROR.match(message.full_text)
+            if status is None and said is not None:
+                return _retried({"error": {"status": int(said[1]), "message": said[2]}})
             if status is not None:
                 kind = as_str(native.get("error")) or next(
                     (name for name, code in ERROR_STATUS.items() if code == status), "api_error"

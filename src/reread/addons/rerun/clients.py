@@ -30,10 +30,15 @@ class Client(msgspec.Struct, frozen=True):
     """The program, from that folder on."""
     version: str
 
+    @property
+    def is_script(self) -> bool:
+        """True if Node runs it, as clients were until 2.1."""
+        return self.program.endswith((".js", ".mjs", ".cjs"))
+
     def words(self, top: str) -> list[str]:
         """Return how it is started where its folder is at `top`."""
         path = f"{top}/{self.program}"
-        return ["node", path] if path.endswith((".js", ".mjs", ".cjs")) else [path]
+        return ["node", path] if self.is_script else [path]
 
 
 def find_client(wanted: str | os.PathLike[str] | None = None) -> Client:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
@@ -14,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from reread.addons.rerun.box import PORT, TOP, Box, isolation
+from reread.addons.rerun.box import PORT, TOP, Box, PassingFolder, isolation
 from reread.addons.rerun.cassette import MAIN
 from reread.addons.rerun.clients import Client, find_client
 from reread.addons.rerun.comparison import (
@@ -152,8 +151,8 @@ def rerun(
     if against is None:
         return _played(recorded, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
     other = against if isinstance(against, Client) else find_client(against)
-    with tempfile.TemporaryDirectory(prefix="reread-rerun-") as folder:
-        first = _played(recorded, other, Tried(), live=live, turns=turns, keep=folder, seconds=seconds)
+    with closing(PassingFolder()) as folder:
+        first = _played(recorded, other, Tried(), live=live, turns=turns, keep=folder.path, seconds=seconds)
         if first.failure or not first.kept:
             return first
         with open_session(first.kept) as played:
@@ -204,6 +203,8 @@ def _played(
             unrecorded = [f"a request of {one.thread or 'the main thread'}" for one in api.unrecorded]
             unrecorded += [f"a command: {command}" for command in box.unrecorded_commands]
             sent = [one for one in api.requests if one.thread is not None]
+            if sent and not any(one.recorded for one in sent):
+                failure = failure or "nothing that the client asked for is in the record"
             notes = list(scene.notes)
             if not recorded.requests:
                 notes.append(f"{scene.version or 'Its client'} noted no requests, so none is compared.")
@@ -272,7 +273,8 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
         box.serve_pages(pages.ports, pages.hosts)
     scene.notes += [pages.note] if pages.note else []
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
-    words += ["--tools", ",".join(scene.tools)] if scene.tools else []
+    words += ["--tools", ",".join(scene.tools)] if scene.tools is not None and not program.is_script else []
+    words += ["--system-prompt", scene.system] if scene.system else []
     words += ["--json-schema", jsontext.dumps(scene.schema).decode()] if scene.schema else []
     words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
     model = tried.model or scene.model
@@ -345,7 +347,7 @@ def _play(
 
     retries = str(api.cassette.retries)
     env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
-    env |= scene.lists
+    env |= scene.switches
     api.aside = scene.aside
     api.start(box.socket)
     try:

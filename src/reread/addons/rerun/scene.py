@@ -34,9 +34,22 @@ FOR_TOOL_USE = "[Request interrupted by user for tool use]"
 REJECTED = "The user doesn't want to proceed with this tool use."
 ASKED_FOR = frozenset({"Glob", "Grep"})
 """Tools that newer clients have only if they are asked for."""
+ALWAYS = frozenset({"Bash", "Read"})
+"""Tools that every client has unless they are forbidden."""
+OWN_SYSTEM = "\nYou are "
+"""How the client's own system prompt begins, after a line that names the program."""
 STRUCTURED = "StructuredOutput"
 TODOS, TASKS = "TodoWrite", ("TaskCreate", "TaskUpdate", "TaskGet", "TaskList")
 """Two lists of tasks, of which a client has one, or none if a program started it."""
+LATE = "ToolSearch"
+"""The tool that gives a model the definitions of others."""
+DEFAULT_TOOLS = (
+    *("Agent", "AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LSP"),
+    *("ListMcpResourcesTool", "Monitor", "NotebookEdit", "Read", "ReadMcpResourceTool", "SendMessage", "Skill", "Task"),
+    *("TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch"),
+    *("WebFetch", "WebSearch", "Write"),
+)
+"""What is asked for with those, if no request tells what there was; a client takes the ones that it knows."""
 ALL_TOOLS = "All tools"
 CLIENTS_OWN = re.compile(r"\n\n(?:Messages from the agent that launched you\b|Notes:\n- Agent threads always\b)")
 """How the client's own words after the system prompt of an agent begin."""
@@ -92,14 +105,16 @@ class Scene(msgspec.Struct):
     """The client that recorded it."""
     is_repository: bool
     branch: str | None
-    tools: list[str]
+    tools: list[str] | None
     """The client's own tools that it had, if they are not those that it has by default."""
+    system: str | None
+    """The system prompt that it had in place of the client's own."""
     agents: dict[str, Object]
     """The types of agents that are not the client's own, as it takes them with `--agents`."""
     schema: Object | None
     """What a structured answer had to be like, if one was asked for."""
-    lists: dict[str, str]
-    """The client's lists of tasks that it had, as its environment asks for them."""
+    switches: dict[str, str]
+    """The environment that lets the client have the tools that it had."""
     aside: frozenset[str]
     """The files, as they are named, that lie under another name because they could name programs."""
     notes: list[str]
@@ -126,25 +141,37 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         bool(branches and branches[0]),
         branches[0] if branches and branches[0] != "HEAD" else None,
         _tools(session),
+        _system(session),
         _agents(session, notes),
         _schema(session, notes),
-        _lists(session),
+        _switches(session),
         _aside(session, folder, files, notes),
         _hooked(session, notes),
     )
 
 
-def _tools(session: Session) -> list[str]:
-    """Return the names of the client's own tools, if some of them have to be asked for."""
+def _tools(session: Session) -> list[str] | None:
+    """Return the names of the client's own tools, if some were asked for or forbidden."""
     first = next(iter(session.requests), None)
-    named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools] if first is not None else []
-    if not ASKED_FOR.intersection(named):
-        return []
+    if first is None:
+        names = _tool_names(session)
+        own = sorted(name for name in {*DEFAULT_TOOLS, *names} if not name.startswith("mcp__"))
+        return own if names & ASKED_FOR else None
+    named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools]
     for record in session.records:
         if record.type == "attachment" and b'"deferred_tools_delta"' in record.body:
             names = as_list(as_dict(record.native.get("attachment")).get("addedNames"))
             named += [name for name in names if isinstance(name, str)]
+    if ALWAYS.issubset(named) and not ASKED_FOR.intersection(named):
+        return None
     return [name for name in dict.fromkeys(named) if name and not name.startswith("mcp__")]
+
+
+def _system(session: Session) -> str | None:
+    """Return the system prompt that was given; None if it is the client's own, or not known."""
+    first = next(iter(session.requests), None)
+    texts = [as_str(as_dict(block).get("text")) or "" for block in first.system] if first is not None else []
+    return texts[1] if len(texts) > 1 and not texts[1].startswith(OWN_SYSTEM) else None
 
 
 def _agents(session: Session, notes: list[str]) -> dict[str, Object]:
@@ -185,11 +212,15 @@ def _tool_names(session: Session) -> set[str]:
     return {*(as_str(tool.get("name")) or "" for tool in tools), *(call.name for call in _all_calls(session))}
 
 
-def _lists(session: Session) -> dict[str, str]:
+def _switches(session: Session) -> dict[str, str]:
     names = _tool_names(session)
-    if not names.intersection((TODOS, *TASKS)):
-        return {}
-    return {"CLAUDE_CODE_ENABLE_TODO_TOOLS": "1", "CLAUDE_CODE_ENABLE_TASKS": str(int(not names.isdisjoint(TASKS)))}
+    found: dict[str, str] = {}
+    if names.intersection((TODOS, *TASKS)):
+        found["CLAUDE_CODE_ENABLE_TODO_TOOLS"] = "1"
+        found["CLAUDE_CODE_ENABLE_TASKS"] = str(int(not names.isdisjoint(TASKS)))
+    if session.requests or LATE in names:
+        found["ENABLE_TOOL_SEARCH"] = "true" if LATE in names else "false"
+    return found
 
 
 def _schema(session: Session, notes: list[str]) -> Object | None:

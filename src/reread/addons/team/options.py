@@ -46,7 +46,7 @@ def extend_usage(command: click.Command) -> None:
         from reread.cli.usage import CACHE, OF_RESPONSES, exit_over, refuse_for_breaks
 
         refuse_two_forms(as_json=as_json, as_csv=as_csv)
-        opened = team_of(ctx, bucket, ("--price-file", "--keep-deleted", "--prices"), sessions)
+        opened = team_of(ctx, bucket, ("--price-file", "--keep-deleted", "--prices", "--list"), sessions)
         if ctx.get_parameter_source("by") != ParameterSource.COMMANDLINE:
             by = "week"
         is_of_breaks = CACHE in by.split(",")

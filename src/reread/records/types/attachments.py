@@ -422,6 +422,13 @@ _attachment("token_usage", "How many tokens of the context are used.", used=Numb
 _attachment("tool_hosts_correction", "A change of the computers on which tools run.", lines=list[str])
 _attachment("tool_hosts_notice", "The computers on which tools run.", lines=list[str])
 _attachment(
+    "tool_offer_record",
+    "The tools that were offered to the model, and those that were not.",
+    offered=list[str],
+    hidden=list[str],
+    withheld=list[str],
+)
+_attachment(
     "tool_results_cut", "Results that the model no longer sees.", "standIn", callIds=list[str], roughTokens=Number
 )
 _attachment("widget_context_hint", "Views that the person has open.", views=list[Any], moreViews=int)

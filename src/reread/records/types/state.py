@@ -176,6 +176,14 @@ _state(
     "shapeHash version",
     shape=RequestShape,
 )
+_state(
+    "api-request-resumed",
+    "An API request that was paused and went on as another.",
+    "messageId pausedRequestId resumedRequestId version",
+    requestRef=Any,
+    requestNotRecorded=Any,
+    requestHookChanged=Any,
+)
 _state("tools-used", "The tools that a session has used.", tools=list[str])
 _state("ended-by-model", "The model ended the conversation.")
 _state("session-owner", "The account that a session belongs to.", "accountUuid organizationUuid")
