@@ -43,7 +43,7 @@ from making import (
 import reread
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, Unwritable
-from reread.index import index_files, segments, store, update
+from reread.index import index_files, segments, stale_files, store, update
 from reread.index.documents import is_own_call
 from reread.index.find import DAMAGED, NEWEST, RELEVANCE, find
 from reread.index.hits import Hit
@@ -667,7 +667,7 @@ def test_an_answer_that_is_incomplete_says_so(root: Path, monkeypatch: pytest.Mo
 def test_an_unreadable_file_does_not_stop_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(root, user("needle"))
     write(root, user("needle"), name="b")
-    monkeypatch.setattr(index_files, "is_readable", lambda path: not path.endswith("b.jsonl"))
+    monkeypatch.setattr(stale_files, "is_readable", lambda path: not path.endswith("b.jsonl"))
     assert len(hits(root, "needle")) == 1
 
 

@@ -26,8 +26,8 @@ from reread.cli._unmatched import close_name, exit_unmatched, suggestion, unknow
 if TYPE_CHECKING:
     from reread.index.find import Hits
     from reread.index.hits import Hit
-    from reread.index.index_files import Progress
     from reread.index.search_process import SearchReply
+    from reread.index.stale_files import Progress
 
 LIMIT = 20
 NO_MATCH = "No matches."

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from reread.accounting.file_scan import DigestUpdate
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue
 from reread.disk.file_set import FileSet
-from reread.disk.sources import FileSource, Source
-from reread.disk.spilled import UNSETTLED, large_texts_state
+from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
 from reread.index.hit_locations import forget_places
+from reread.index.stale_files import Progress, changed_files, continued
 from reread.index.store import Cursor, IndexUpdate, file_id, take_request
 from reread.session.saved_fold import forget_folds
 from reread.session.session_pass import PLACES, SessionPass
-from reread.storage.kept_file import is_readable
-
-Progress = Callable[[int], None]
-"""Called with the number of bytes that were read."""
 
 COMMIT_BYTES = 32 << 20
 """A long update is committed after this many bytes, so that little is lost if it is interrupted."""
@@ -117,30 +112,3 @@ def _index_lines(update: IndexUpdate, digests: DigestUpdate, path: str) -> Itera
     cursor.state = state
     if scan is not None:
         digests.add(scan)
-
-
-def changed_files(cursors: dict[str, Cursor], files: FileSet) -> tuple[list[str], list[str]]:
-    """Return the files that are new or changed, the newest first, and those that are gone."""
-    changed = [path for path, state in files.states.items() if not has_file(cursors, path, state)]
-    changed = [path for path in changed if is_readable(path)]
-    changed.sort(key=lambda path: files.states[path].modified, reverse=True)
-    return changed, files.gone(cursors)
-
-
-def has_file(cursors: dict[str, Cursor], path: str, state: FileState) -> bool:
-    """True if a file is indexed as it is now, with the texts beside it that it names."""
-    return path in cursors and cursors[path].state == state and not has_awaited(cursors[path], path)
-
-
-def has_awaited(cursor: Cursor, path: str) -> bool:
-    """True if a text that was missing when a file was indexed may have arrived beside it."""
-    return cursor.awaited == UNSETTLED or (cursor.awaited != 0 and cursor.awaited != large_texts_state(Path(path)))
-
-
-def continued(cursor: Cursor | None, path: str, state: FileState, source: Source) -> Cursor | None:
-    """Return the cursor of a file that was only appended to since."""
-    if cursor is None or has_awaited(cursor, path):
-        return None
-    if not DerivedValue(path, cursor.state, cursor.offset, cursor.proof).is_continued(state, source.read):
-        return None
-    return cursor

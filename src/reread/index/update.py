@@ -15,7 +15,7 @@ from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, Unwritable
 from reread.index.document import ParseState
-from reread.index.index_files import Progress, changed_files, continued, has_file
+from reread.index.stale_files import Progress, changed_files, continued, has_file
 from reread.index.store import (
     Cursor,
     IndexReader,
