@@ -224,10 +224,12 @@ CHANGES = {
     "memory edited": Change(lambda _: {"claude_md": "Always answer in rhymes.\n"}, MEMORY),
     "memory grown": Change(lambda _: {"claude_md": "Be brief.\n" * 300}, MEMORY),
     "system prompt": Change(lambda _: {"system_prompt": "Answer in rhymes."}, frozenset({"system"})),
-    "output style": Change(settings(outputStyle="Explanatory"), frozenset({"system", "reminder"})),
-    "language": Change(settings(language="German"), frozenset({"system"})),
+    # The client puts a language and a style into the block of the model's name, and a remark after the list of skills.
+    "output style": Change(settings(outputStyle="Explanatory"), frozenset({"system", "reminder", "skills"})),
+    "language": Change(settings(language="German"), frozenset({"reminder"})),
+    # For another model the client has other words in nearly every part.
     "model": Change(
-        lambda _: {"model": "claude-sonnet-4-6"}, frozenset({"param", "system", "reminder", "tool", "thinking"})
+        lambda _: {"model": "claude-sonnet-4-6"}, frozenset({"param", "system", "reminder", "tool", "skills", "result"})
     ),
     "client": Change(lambda _: {"client": "2.1.325"}, frozenset({"system", "tool", "reminder", "skills", "param"})),
     "deny a command": Change(permissions(deny=["Bash(git push:*)"]), DENIED, 1),
@@ -241,7 +243,7 @@ CHANGES = {
     "hook UserPromptSubmit": Change(on("UserPromptSubmit", context("UserPromptSubmit")), HOOKED),
     "hook SessionStart": Change(on("SessionStart", context("SessionStart")), HOOKED),
     "server added": Change(server, frozenset({"tool", "mcp", "reminder"})),
-    "server removed": Change(no_servers, frozenset({"tool", "mcp", "reminder", "result"}), 4, "mcp"),
+    "server removed": Change(no_servers, frozenset({"tool", "mcp", "reminder", "result"}), 5, "mcp"),
     "plug-in, a hook": Change(lambda f: plugin(f, {"hooks/hooks.json": GUARD}), DENIED, 2),
     "plug-in, a skill": Change(lambda f: plugin(f, {"skills/rhyme/SKILL.md": SKILL}), frozenset({"skills"})),
     "plug-in, an agent": Change(lambda f: plugin(f, {"agents/poet.md": AGENT}), frozenset({"reminder", "tool"})),

@@ -627,6 +627,21 @@ def test_a_session_equals_itself_and_a_difference_is_named() -> None:
     assert not Comparison(recorded, None).requests()
 
 
+FILES = (
+    (b"x = 1\n", b"x = 1\n", True),
+    (b"x = 1\n", b"x = 2\n", False),
+    (None, None, True),
+    (b"x", None, False),
+    (b'  {\n   "id": "2b71e301",\n  }', b'  {\n   "id": "7dd7c815",\n  }', True),
+    (b'{"id": "2b71e301"}', b'{"id": "7dd7c815"}', False),
+)
+
+
+@table(("recorded", "now", "same"), FILES)
+def test_files_are_compared_by_their_bytes(recorded: bytes | None, now: bytes | None, same: bool) -> None:
+    assert playing.is_same_file(recorded, now) is same
+
+
 def test_a_client_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotFound, match="No `claude` on PATH"):

@@ -225,7 +225,7 @@ def test_filters_are_in_the_address_and_back_undoes_each(tab: Tab, serve: Callab
     page.go_forward()
     page.get_by_role("button", name="project: ~/work/harbor").click()
     expect(count_text(page)).to_have_text("")
-    page.get_by_role("button", name="Captured").click()
+    page.get_by_label("More filters").select_option("Captured")
     expect(page.get_by_text("No session has all of these.")).to_be_visible()
     page.get_by_role("button", name="Remove the filters").click()
     expect(rows.first).to_be_visible()

@@ -10,6 +10,8 @@ interface ListFilter {
   name?(value: string): string;
   /** A filter that is on or off: what it is called, and whether a session passes. */
   title?: string;
+  /** True if few need it: it is in a menu until it is on. */
+  rare?: boolean;
   is?(row: LibraryRow, running: ReadonlySet<string>): boolean;
 }
 
@@ -30,8 +32,8 @@ export const LIST_FILTERS: Record<string, ListFilter> = {
   starred: { title: "★ Starred", is: (row) => row.starred },
   failed: { title: "Failed last", is: (row) => row.failed },
   running: { title: "Running", is: (row, running) => running.has(row.key) },
-  captured: { title: "Captured", is: (row) => row.captured },
-  kept: { title: "Kept", is: (row) => row.kept || row.gone },
+  captured: { title: "Captured", rare: true, is: (row) => row.captured },
+  kept: { title: "Kept", rare: true, is: (row) => row.kept || row.gone },
 };
 
 /** The names of the filters of a list in its address. */

@@ -38,11 +38,17 @@ export function FilterBar({ sessions, only, group, onGroup, onChange }: Props) {
         return <ValueChip key={name} name={name} label={`Filter by ${name}`} values={choicesOf(sessions, name)} onChoose={(value) => onChange({ [name]: value })} />;
       })}
       <When from={only.from} to={only.to} onChange={onChange} />
-      {SWITCHES.map(([name, { title }]) => (
+      {SWITCHES.filter(([name, { rare }]) => !rare || only[name]).map(([name, { title }]) => (
         <button key={name} type="button" className="chip" aria-pressed={only[name] !== undefined} onClick={() => onChange({ [name]: only[name] ? "" : "1" })}>
           {title}
         </button>
       ))}
+      <MenuChip
+        name="more"
+        label="More filters"
+        options={SWITCHES.flatMap(([name, { rare, title = name }]) => (rare && !only[name] ? [[name, title]] : []))}
+        onChoose={(name) => onChange({ [name]: "1" })}
+      />
     </div>
   );
 }
@@ -52,13 +58,18 @@ const SWITCHES = Object.entries(LIST_FILTERS).filter(([, { is }]) => is);
 
 /** The values of a filter to choose from; nothing if there are none. */
 export function ValueChip({ name, label, values, onChoose }: { name: string; label: string; values: [value: string, count: number][]; onChoose(value: string): void }) {
-  if (!values.length) return null;
+  return <MenuChip name={name} label={label} options={values.map(([value, count]) => [value, `${valueName(name, value)} (${exact(count)})`])} onChoose={onChoose} />;
+}
+
+/** A menu that adds a filter; nothing if there is nothing to choose. */
+export function MenuChip({ name, label, options, onChoose }: { name: string; label: string; options: [value: string, text: string][]; onChoose(value: string): void }) {
+  if (!options.length) return null;
   return (
     <select className="chip add" aria-label={label} value="" onChange={(event) => onChoose(event.target.value)}>
       <option value="">+ {name}</option>
-      {values.map(([value, count]) => (
+      {options.map(([value, text]) => (
         <option key={value} value={value}>
-          {visible(valueName(name, value))} ({exact(count)})
+          {visible(text)}
         </option>
       ))}
     </select>
@@ -117,12 +128,5 @@ function When({ from, to, onChange }: { from: string | undefined; to: string | u
     const [first, last] = period();
     onChange({ from: first ?? "", to: last });
   };
-  return (
-    <select className="chip add" aria-label="Filter by when" value="" onChange={(event) => choose(event.target.value)}>
-      <option value="">+ when</option>
-      {[...Object.keys(PERIODS), OWN].map((name) => (
-        <option key={name}>{name}</option>
-      ))}
-    </select>
-  );
+  return <MenuChip name="when" label="Filter by when" options={[...Object.keys(PERIODS), OWN].map((name) => [name, name])} onChoose={choose} />;
 }

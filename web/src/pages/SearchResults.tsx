@@ -8,6 +8,7 @@ import { parseRoute, sessionHref } from "../route";
 import { ORDERS, type Order } from "../data/source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../data/values";
 import { sortSessions, type Sort } from "./groupSessions";
+import { MenuChip } from "./FilterBar";
 import type { LibrarySearcher } from "./librarySearch";
 import { periodName } from "./ColumnChart";
 import { SessionList } from "./SessionList";
@@ -88,23 +89,21 @@ function summary({ total, with_all, with_some }: LibrarySearch, query: string): 
 }
 
 const FACETS = ["project", "kind", "tool", "month"] as const;
-/** How many values of each are offered. */
-const MOST_VALUES = 5;
 
-/** What matches, counted: a click narrows the search to it. */
+/** What there is among the hits: a choice narrows the search to it. */
 function Facets({ facets, query, onQuery }: { facets: LibrarySearch["facets"]; query: string; onQuery(query: string): void }) {
   const offered = FACETS.map((name) => [name, Object.entries(facets[name] ?? {})] as const).filter(([, values]) => values.length > 1);
   if (!offered.length) return null;
   return (
     <div className="facets">
       {offered.map(([name, values]) => (
-        <span key={name} role="group" aria-label={`Narrow by ${name}`}>
-          {values.slice(0, MOST_VALUES).map(([value, count]) => (
-            <button key={value} type="button" className="chip" title={visible(value)} onClick={() => onQuery(narrowed(query, name, value))}>
-              <PlainText text={name === "project" ? folder(value) : name === "month" ? periodName(value) : (KINDS[value] ?? value)} /> <span className="muted num">{exact(count)}</span>
-            </button>
-          ))}
-        </span>
+        <MenuChip
+          key={name}
+          name={name}
+          label={`Narrow by ${name}`}
+          options={values.map(([value]) => [value, name === "project" ? folder(value) : name === "month" ? periodName(value) : (KINDS[value] ?? value)])}
+          onChoose={(value) => onQuery(narrowed(query, name, value))}
+        />
       ))}
     </div>
   );
@@ -179,7 +178,7 @@ function Found({ session, query, all }: { session: FoundSession; query: string; 
         <span className="muted found-project" title={visible(project)}>
           {folder(project)}
         </span>
-        <span className="muted num">{all ? plural(hits.length, "hit") : `${exact(hits.length)}+ hits`}</span>
+        <span className="muted num">{all ? plural(hits.length, "hit") : hits.length === 1 ? "the first hit" : `the first ${exact(hits.length)} hits`}</span>
       </p>
       <ol>
         {hits.map((hit) => (

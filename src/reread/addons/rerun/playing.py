@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import time
@@ -42,6 +43,7 @@ SECONDS = 300.0
 SECONDS_PER_REQUEST = 10.0
 LARGEST_FILE = 256 << 20
 CLAUDE_MD = "CLAUDE.md"
+CELL_ID = re.compile(rb'(?<=^   "id": ")[0-9a-f]{8}(?=",?$)', re.MULTILINE)
 
 
 class NotPlayed(RereadError):
@@ -389,8 +391,15 @@ def _files(recorded: Session, box: Box) -> list[PlayedFile]:
         now = None
         with suppress(OSError):  # gone, or no longer a file
             now = read_own(place, LARGEST_FILE)
-        found.append(PlayedFile(history.path, now == (after.best_data if after is not None else None)))
+        found.append(PlayedFile(history.path, is_same_file(after.best_data if after is not None else None, now)))
     return found
+
+
+def is_same_file(recorded: bytes | None, now: bytes | None) -> bool:
+    """Return whether a file has the same bytes, but for the ids that the client makes up for cells of a notebook."""
+    if recorded is None or now is None:
+        return recorded is now
+    return recorded == now or CELL_ID.sub(b"", recorded) == CELL_ID.sub(b"", now)
 
 
 def _kept(box: Box, keep: str | Path) -> str:
