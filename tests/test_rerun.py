@@ -70,6 +70,8 @@ def test_files_are_as_they_were_before_the_session() -> None:
     }
     assert (scene.folder, scene.home, scene.branch, scene.version) == (PROJECT, "/home/dev", "main", "2.1.325")
     with closing(Box(scene)) as box:
+        state = json.loads((box.home / ".claude.json").read_bytes())
+        assert state["projects"][PROJECT]["allowedTools"] == []
         assert (box.work / "app.py").read_text() == "x = 1\n" and (box.work / "b.py").read_text() == "b\n"
         box.commit()
         said = subprocess.run(["git", "-C", box.work, "log", "--oneline"], capture_output=True, text=True, check=True)

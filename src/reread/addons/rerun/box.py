@@ -186,6 +186,7 @@ class Box:
 
     def _put_state(self) -> None:
         project: dict[str, Any] = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        project["allowedTools"] = []  # clients before 2.0 do not start without it
         state: dict[str, Any] = {
             "hasCompletedOnboarding": True,
             "numStartups": 9,
