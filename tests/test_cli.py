@@ -140,6 +140,7 @@ OWN_HELP = {
     ("--all", "advise"),
     ("--list", "usage"),
     ("--remove", "tag"),
+    ("--undo", "archive"),
     *(("--yes", verb) for verb in ("keep", "resume")),
     *((option, "budget") for option in ("--project", "--model")),
     *((option, "delete") for option in ("--tool", "--errors", "--file", "--dry-run", "--undo")),
@@ -154,7 +155,7 @@ OWN_HELP = {
 `search` choose sessions and texts instead of calls, and a session has another schema than its file, a budget is
 for one project, `resume` and `delete` act on whole sessions, what is served of a team is not counted, a digest and a
 brief are redacted by default, and `advise --all` and `usage --list` show other things than `budget` and `stats`.
-`note --remove` takes no name, `tag --remove` does."""
+`note --remove` takes no name, `tag --remove` does; `archive --undo` takes none, `share --undo` does."""
 OWN_TYPES = {
     ("--file", "ls"),
     *(("--format", verb) for verb in ("export", "share")),
@@ -165,6 +166,7 @@ OWN_TYPES = {
     *((option, "resume") for option in ("--in", "--path", "--at")),
     ("--agent", "context"),
     ("--remove", "tag"),
+    ("--undo", "archive"),
     ("--output", "digest"),
     ("--output", "review"),
     ("--format", "statusline"),
