@@ -135,6 +135,31 @@ def check_agent_trace(session: reread.Session) -> dict[str, Any]:
     return record
 
 
+GRADERS = {
+    "file_exists": {"type", "name", "path", "exists"},
+    "tool_used": {"type", "name", "tool", "min", "input_match"},
+    "llm": {"type", "name", "criteria"},
+}
+"""The graders that a case may have here, with their fields: the client refuses others."""
+
+
+def check_claude_eval(session: reread.Session) -> dict[str, Any]:
+    """Check the rules of the schema that Claude Code 2.1.328 has for cases."""
+    document = reread.export(session, "claude-eval")
+    if not document:
+        return {}
+    case = json.loads(document)
+    assert set(case) <= {"schema_version", "name", "description", "execution", "graders", "expected_outcome"}
+    assert case["schema_version"] == "1.1" and case["name"]
+    execution = case["execution"]
+    assert execution["prompt"].strip() and 0 < execution["max_turns"] <= 200 < execution["timeout_seconds"] <= 3600
+    assert all(isinstance(tool, str) for tool in execution["allowed_tools"])
+    names = [grader["name"] for grader in case["graders"]]
+    assert names and len(names) == len(set(names))
+    assert all(set(grader) <= GRADERS[grader["type"]] for grader in case["graders"])
+    return case
+
+
 SCHEMA = json.loads((Path(__file__).parent / "fixtures/agent-trace/trace-record.json").read_text())
 """The schema that Agent Trace publishes."""
 CHECKS = {
@@ -143,6 +168,7 @@ CHECKS = {
     "pairs": check_pairs,
     "otlp": check_otlp,
     "agent-trace": check_agent_trace,
+    "claude-eval": check_claude_eval,
 }
 
 

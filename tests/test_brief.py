@@ -94,6 +94,17 @@ def test_an_error_that_passed_since_is_said_to_have(tmp_path: Path) -> None:
     assert made.last_error is not None and "the same passed in turn 1" in made.last_error
 
 
+def test_of_a_long_error_both_ends_are_told_and_a_retry_is_no_error() -> None:
+    dots = "\x1b[32m.\x1b[0m" * 900
+    long = f"Exit code 1\nzebra first\n{dots}\n{'and more ' * 900}\ngiraffe last"
+    failed = asked("b", "Bash", long, is_error=True, command="pytest -q")
+    again = reply("API Error: Overloaded", id="e", isApiErrorMessage=True, error="overloaded")
+    made = reread.brief(read(*told(user("x"), *failed, again, reply("Done.", id="z"))))
+    for said in (made.last_error or "", made.text):
+        assert "zebra first" in said and "giraffe last" in said and "\x1b" not in said and "Overloaded" not in said
+    assert "Overloaded" in reread.brief(read(*told(user("x"), *failed, again))).text
+
+
 @pytest.mark.parametrize("tokens", [LEAST_TOKENS, 700, TOKENS])
 def test_it_fits_whatever_a_session_holds(tokens: int) -> None:
     long = "words and more words " * 400

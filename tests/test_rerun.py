@@ -485,6 +485,14 @@ def test_the_dry_shell_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads((tmp_path / "asked").read_text()) == recorded
 
 
+def test_the_dry_shell_knows_a_command_that_the_client_rewrote() -> None:
+    assert dry_shell.bare_command("head a < /dev/null | tr '\\0' x") == dry_shell.bare_command("head a | tr '\\0' 'x'")
+    assert (
+        dry_shell.bare_command("echo a") != dry_shell.bare_command("echo b")
+        and dry_shell.bare_command("echo '") == "echo '"
+    )
+
+
 def test_the_programs_of_the_box_need_nothing_but_the_standard_library() -> None:
     for name in ("boxed", "dry_shell", "mcp_server", "page_server"):
         words = [sys.executable, "-I", "-S", "-c", f"import runpy; runpy.run_path({str(INSIDE / name) + '.py'!r})"]

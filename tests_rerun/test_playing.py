@@ -17,6 +17,7 @@ from making import answer, reply, result, told, use, user, write
 from test_real_client import SCENARIOS
 
 import reread
+from reread.addons.rerun.box import python
 from reread.addons.rerun.clients import Client, install_client
 from reread.addons.rerun.playing import Rerun
 
@@ -234,7 +235,7 @@ def test_a_user_who_is_not_root_plays_the_same(newest: Client) -> None:
 
 def test_nothing_can_be_reached_from_the_box(newest: Client, tmp_path: Path) -> None:
     connect = "import socket; socket.create_connection(('1.1.1.1', 53), 3)"
-    tried = hook(tmp_path, f'{sys.executable} -c "{connect}" 2>&1 | tail -1 >&2; ls /root /home >&2; exit 2')
+    tried = hook(tmp_path, f'{python()} -c "{connect}" 2>&1 | tail -1 >&2; ls /root /home >&2; exit 2')
     found = reread.rerun(GOLDEN, client=newest, hooks=[tried])
     said = " ".join(call.detail for call in found.calls)
     assert "unreachable" in said and found.calls[0].now == "denied"

@@ -28,11 +28,11 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
 HEADINGS: dict[str, tuple[str, ...]] = {
-    "Read": ("serve", "ls", "search", "show", "context", "tail"),
+    "Read": ("serve", "ls", "search", "show", "brief", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame", "review", "note"),
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
-    "Keep": ("keep", "resume", "brief", "tag", "archive", "delete", "capture", "replay", "adopt"),
+    "Keep": ("keep", "resume", "tag", "archive", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),
     "Set up": ("completion",),
 }

@@ -18,6 +18,7 @@ import msgspec
 from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import date_text
+from reread.base.sanitize import plain_output
 from reread.base.text import cut_words, one_line, plural
 from reread.errors import Misuse
 from reread.facts.commands import shell_command, short_command, testing_command
@@ -153,6 +154,17 @@ def _cut(text: str) -> str:
     return cut_words(text.strip(), LONGEST)
 
 
+def _ends(text: str, length: int) -> str:
+    """Return the beginning and the end of a text: some programs say first what failed, and others last.
+
+    Words are not cut: half of a secret would no longer be known as one.
+    """
+    if len(text) <= length:
+        return text
+    _, *rest = text[-length * 2 // 3 :].split(None, 1) or [""]
+    return f"{cut_words(text, length // 3)}\n…{rest[0] if rest else ''}"
+
+
 def _decisions(calls: Iterable[tuple[int, Call]]) -> Iterator[str]:
     for number, call in calls:
         said = [f"{one_line(asked, LONGEST)} → {one_line(answer, LONGEST)}" for asked, answer in _answers(call)]
@@ -208,7 +220,8 @@ def _commands(calls: Iterable[tuple[int, Call]]) -> Iterator[str]:
 def _last_error(calls: Sequence[tuple[int, Call]], turns: Sequence[Turn]) -> str | None:
     found = next(((at, *one) for at, one in reversed([*enumerate(calls)]) if one[1].state == FAILED), None)
     messages = ((turn.index, message) for turn in reversed(turns) for message in reversed(turn.messages))
-    said = next((one for one in messages if one[1].kind == "error"), None)
+    said = next((one for one in messages if one[1].kind in ("error", "response")), None)
+    said = said if said is not None and said[1].kind == "error" else None  # an answer came after any other
     if said is not None and (found is None or said[1].index > found[2].message.index):
         return f"turn {said[0]}: {_cut(said[1].text)}"
     if found is None:
@@ -216,7 +229,7 @@ def _last_error(calls: Sequence[tuple[int, Call]], turns: Sequence[Turn]) -> str
     at, number, call = found
     same = next((n for n, after in calls[at + 1 :] if after.state == DONE and _is_same(after, call)), None)
     since = f" (the same passed in turn {same})" if same is not None else ""
-    return f"turn {number}: {_what(call)}{since}: {_cut(call.error or '')}"
+    return f"turn {number}: {_what(call)}{since}: {_ends(plain_output(call.error or '').strip(), LONGEST)}"
 
 
 def _is_same(call: Call, other: Call) -> bool:
@@ -276,7 +289,8 @@ def _lines(made: Brief, scale: float, most: int | None) -> Iterator[str]:
     )
     for title, items, rest in lists:
         yield from _section(title, _listed(items, most, rest))
-    yield from _section("Last error", [cut(made.last_error, ERROR)] if made.last_error else [])
+    error = _ends(made.last_error or "", max(60, int(ERROR * scale)))
+    yield from _section("Last error", [error] if error else [])
     yield from _section("Tests", [f"- {one}" for one in tests])
     yield from _section("Commits", _listed([one_line(one) for one in made.commits], most or 10, f"reread show {name}"))
     asked = [one_line(one, max(60, int(PROMPT * scale))) for one in made.prompts]

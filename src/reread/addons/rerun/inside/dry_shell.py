@@ -34,11 +34,18 @@ def take(command: str) -> dict[str, Any] | None:
     """Return what is recorded of a command, each time of the next one."""
     for path in sorted(RECORD.glob("*.json")):
         said: dict[str, Any] = json.loads(path.read_bytes())
-        if said["command"] == command:
+        if bare_command(said["command"]) == bare_command(command):
             with suppress(FileNotFoundError):  # another shell was faster
                 path.rename(path.with_suffix(".told"))
                 return said
     return None
+
+
+def bare_command(command: str) -> str:
+    """Return a command as old clients rewrote all: with other quotes, and nothing to read for the first of a pipe."""
+    with suppress(ValueError):
+        return " ".join(shlex.split(command)).replace(" < /dev/null", "")
+    return command
 
 
 def main(words: Sequence[str]) -> int:
