@@ -15,7 +15,7 @@ from command import run
 from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
-from making import SESSION, jsonl, read, reply, state, system, thinking, user
+from making import SESSION, attachment, jsonl, read, reply, state, system, thinking, user
 from prompt_cache import Client, PromptCache
 
 import reread
@@ -133,14 +133,14 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
     (rewind_to_what_expired, {}, "rewind", "transcript", "rewound"),
     (resume, {}, "resume", "transcript", "resumed"),
     (upgrade, {}, "resume", "transcript", "resumed with client 2.1.301"),
-    (forget, {}, "unknown", "none", ""),
-    (name_no_version, {}, "unknown", "none", ""),
-    (forget, {"model": None}, "unknown", "none", ""),
+    (forget, {}, "unknown", "none", "nothing was read"),
+    (name_no_version, {}, "unknown", "none", "nothing was read"),
+    (forget, {"model": None}, "unknown", "none", "nothing was read"),
     (forget, diagnosed("tools_changed"), "tools_changed", "server", ""),
     (forget, diagnosed("system_changed"), "system_changed", "server", ""),
     (forget, diagnosed("messages_changed"), "messages_changed", "server", ""),
     (compact, diagnosed("messages_changed"), "compaction", "server", "compacted (auto)"),
-    (forget, diagnosed("unavailable"), "unknown", "none", ""),
+    (forget, diagnosed("unavailable"), "unknown", "none", "nothing was read"),
     (switch_model, diagnosed("tools_changed"), "tools_changed", "server", ""),
     (
         switch_model,
@@ -148,7 +148,7 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
         *("model_changed", "server", "model switched from opus-4-5 to sonnet-4-5"),
     ),
     (compact_after, {}, "compaction", "transcript", "compacted (auto)"),
-    (forget, diagnosed("a new reason"), "unknown", "none", ""),
+    (forget, diagnosed("a new reason"), "unknown", "none", "nothing was read"),
     (lambda client: idle(client, minutes=22), diagnosed("system_changed"), "system_changed", "server", ""),
 ]
 
@@ -280,7 +280,7 @@ LATE = "message 5 of 5 changed"
         (switch_model, "model_changed", "requests", "model switched from opus-4-5 to sonnet-4-5"),
         (compact, "compaction", "requests", "compacted (auto)"),
         (lambda client: idle(client, minutes=22), "idle_over_5m", "time", "22 min idle"),
-        (forget, "unknown", "none", ""),
+        (forget, "unknown", "none", "nothing was read"),
     ],
 )
 def test_the_difference_of_two_requests_tells_the_cause(
@@ -583,15 +583,43 @@ def test_a_cache_lives_as_long_as_was_asked_or_paid_for(
         ({"forkedFrom": {"sessionId": "a"}}, {"forkedFrom": {"sessionId": "a"}}, "", ""),
         ({}, {}, "cost-state", "resumed"),
         ({}, {}, "last-prompt", ""),
+        ({}, {}, user("<command-name>/exit</command-name>"), "resumed"),
+        ({}, {}, user("<command-name>/quit</command-name>"), "resumed"),
+        ({}, {}, user("<command-name>/clear-all</command-name>"), ""),
+        ({}, {}, user("type /exit"), ""),
+        ({}, {}, attachment("hook_success", {"hookName": "SessionStart:resume"}), "resumed"),
+        ({}, {}, attachment("hook_success", {"hookName": "SessionStart:compact"}), ""),
+        ({}, {}, user('say "SessionStart:resume"'), ""),
     ],
 )
 def test_records_tell_that_a_session_was_taken_up_again(
-    old: dict[str, Any], new: dict[str, Any], between: str, said: str
+    old: dict[str, Any], new: dict[str, Any], between: Any, said: str
 ) -> None:
-    records = [user("go"), reply("a", id="m1", **old), *([state(between)] if between else []), user("on")]
+    record = state(between) if isinstance(between, str) else between
+    records = [user("go"), reply("a", id="m1", **old), *([record] if between else []), user("on")]
     session = read(state("cost-state"), *records, reply("b", id="m2", **new), state("cost-state"))
     first, last = (message for message in session.messages if message.kind == "response")
     assert CacheBreaks(session.conversation)._resumed(first, last) == said
+
+
+@table(
+    ("read_again", "said"),
+    [
+        (0, "nothing was read"),
+        (10_000, "nothing after turn 1 was read"),
+        (15_000, "nothing after turn 2 was read"),
+        (20_000, "nothing after an earlier request of turn 3 was read"),
+        (11_000, ""),
+    ],
+)
+def test_an_unknown_cause_says_up_to_where_the_prompt_was_read(read_again: int, said: str) -> None:
+    records: list[Any] = []
+    for turn, cached in enumerate((10_000, 15_000, 20_000, 25_000)):
+        usage = {"cache_read_input_tokens": cached - 5_000, "cache_creation_input_tokens": 5_000}
+        records += [*([user("go")] if turn < 3 else []), reply("a", id=f"m{turn}", usage=usage)]
+    usage = {"cache_read_input_tokens": read_again, "cache_creation_input_tokens": 26_000 - read_again}
+    (found,) = read(*records, reply("b", id="last", usage=usage)).cache_breaks
+    assert (found.cause, found.evidence, found.detail) == ("unknown", "none", said)
 
 
 def thought_of(*, first: bool = False, second: bool = False, asks: bool = True, turns: int = 1, **last: Any) -> Any:
@@ -655,7 +683,9 @@ def test_the_api_says_why_on_any_record_of_a_response() -> None:
     ],
 )
 def test_compactions_between_two_responses_are_the_cause(subtypes: list[Any], cause: str, detail: str) -> None:
-    marks = [system(f"{kind}_boundary", **{f"{kind}Metadata": {"trigger": by} if by else {}}) for kind, by in subtypes]
+    marks = [
+        system(f"{kind}_boundary", "", **{f"{kind}Metadata": {"trigger": by} if by else {}}) for kind, by in subtypes
+    ]
     usages = [{"cache_creation_input_tokens": tokens} for tokens in (20_000, 9_000)]
     before, after = (reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages))
     (found,) = read(user("go"), *marks[:0], before, *marks, after).cache_breaks

@@ -18,10 +18,9 @@ from reread.redaction.literals import Literals, forms_of
 from reread.redaction.personal import HOST, PHONE, USER, Personal, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
 from reread.redaction.removal_manifest import clean_document
-from reread.redaction.scan import BINARY, SecretScanner
+from reread.redaction.scan import BINARY, SecretScanner, text_cleaner
 from reread.redaction.secret_values import is_word_secret
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
-from reread.redaction.text_cleaner import text_cleaner
 
 HERE, THERE = Occurrence("a", 1), Occurrence("b", 2)
 

@@ -20,8 +20,8 @@ import reread
 from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource
 from reread.reports import check_report
-from reread.session import merge, rules, session, state_findings, threads
-from reread.session.finding import LEVELS
+from reread.session import merge, rules, session, threads
+from reread.session.finding import LEVELS, STATE_RULES
 from reread.session.session import threads_of
 
 HERE = Path(__file__).parent
@@ -115,7 +115,7 @@ EXAMPLES = [
 ]
 """The lines that the documents show for a code."""
 
-SEVERAL = [*check_report.RULES, *merge.RULES, *state_findings.RULES]
+SEVERAL = [*check_report.RULES, *merge.RULES, *STATE_RULES]
 ALL_RULES = [*rules.RULES, *SEVERAL]
 
 

@@ -24,11 +24,14 @@ from reread.archive.source_files import (
 )
 from reread.archive.sync import FileOutcome, Progress
 from reread.archive.verify import KeptEntry, KeptProblem, kept_files
+from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.archive_list import list_archive, unlist_archive
 from reread.disk.moved_files import SESSION_UUID, is_moved
 from reread.errors import Misuse, NotFound, Unwritable
+from reread.storage.atomic import write_atomic
+from reread.storage.json_update import locked
 from reread.storage.kept_file import is_file
+from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import is_bucket_url, mirrors_folder, named_url, typed_path
 
 LOCK_SECONDS = 300.0
@@ -440,3 +443,30 @@ def keep(
     `s3://BUCKET/FOLDER`; by default, a folder of reread's own.
     """
     return Archive(to).keep(*sources, root=root, dry_run=dry_run, progress=progress)
+
+
+def list_archive(folder: Path) -> None:
+    """Add a folder to the list of those that are read with Claude Code's own."""
+    _change_list(lambda listed: [*listed, folder] if folder not in listed else listed)
+
+
+def unlist_archive(folder: Path) -> bool:
+    """Take a folder out of the list; False if it was not in it."""
+    return _change_list(lambda listed: [one for one in listed if one != folder])
+
+
+def _change_list(change: Callable[[list[Path]], list[Path]]) -> bool:
+    """Change the list, with nobody else changing it; False if it stays as it is."""
+    path = layout.default_store() / layout.ARCHIVES
+    try:
+        make_private_folder(path.parent)
+        with locked(path) as held:
+            if not held:
+                raise Unwritable(f"Cannot write {path}: another process is writing it; try again.", path=str(path))
+            before = layout.listed_archives()
+            after = change(before)
+            if after != before:
+                write_atomic(path, [jsontext.dumps([str(folder) for folder in after])], sync=True)
+            return after != before
+    except (OSError, UnicodeError) as error:
+        raise Unwritable(f"Cannot write {path}: {error}", path=str(path)) from error

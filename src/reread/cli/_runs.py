@@ -20,8 +20,7 @@ from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.catalog.store import Store
-    from reread.cli._answers import AnswerPrinter
-    from reread.cli._pretty import PrettyPrinter
+    from reread.cli._streams import AnswerPrinter, PrettyPrinter
     from reread.recording.recorder import Capture, Recorder
 
 NOT_RECORDED = 74
@@ -155,10 +154,10 @@ def _print_output(run: Capture, pretty: bool, text: bool, full: bool) -> int:
 def make_printer(*, text: bool, full: bool) -> PrettyPrinter | AnswerPrinter:
     """Return what prints a stream: its messages, or with `text` only its answers."""
     if text:
-        from reread.cli._answers import AnswerPrinter
+        from reread.cli._streams import AnswerPrinter
 
         return AnswerPrinter()
-    from reread.cli._pretty import PrettyPrinter
+    from reread.cli._streams import PrettyPrinter
 
     return PrettyPrinter(full=full)
 

@@ -39,7 +39,7 @@ class QueryRows(Sequence[dict[str, Any]]):
             yield from self._rows(batch)
 
     def _rows(self, rows: Any) -> list[dict[str, Any]]:
-        from reread.dataset.arrow_values import python_values  # loaded late: it needs pyarrow
+        from reread.dataset.arrow import python_values  # loaded late: it needs pyarrow
 
         columns = map(python_values, rows.columns)
         return [dict(zip(self.names, values, strict=True)) for values in zip(*columns, strict=True)]

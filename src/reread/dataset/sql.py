@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reread.base.optional_dependencies import require
-from reread.dataset.arrow import arrow_schema
-from reread.dataset.arrow_values import python_values
+from reread.dataset.arrow import arrow_schema, python_values
 from reread.dataset.copies import counted
 from reread.dataset.local_tables import own_tables
 from reread.dataset.manifest import TablesManifest, newest_manifests

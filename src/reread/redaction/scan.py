@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from secrets import token_bytes
 
 import msgspec
 
@@ -12,12 +13,10 @@ from reread.redaction.encodings import DEEPEST, decode_text, encoded_runs, find_
 from reread.redaction.likely import find_likely
 from reread.redaction.literals import Literals
 from reread.redaction.normalized_text import NormalizedText, readings
+from reread.redaction.personal import Personal, own_names
 from reread.redaction.secret_names import TOKEN
 from reread.redaction.secret_values import is_chosen, is_mixed
-from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
-
-if TYPE_CHECKING:
-    from reread.redaction.personal import Personal
+from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet, leaves, replace_spans
 
 BINARY = "binary"
 """The kind of an encoded picture, document or archive, which cannot be read here."""
@@ -116,3 +115,25 @@ def _moved(span: Span, view: NormalizedText | None, at: int) -> Span:
         return span
     start, end = view.span(span.start, span.end)
     return msgspec.structs.replace(span, start=at + start, end=at + end)
+
+
+def text_cleaner(*, personal: bool = True) -> Callable[[str], str]:
+    """Return a function that cleans single texts of which nobody is asked.
+
+    A secret is replaced by its kind, personal details by pseudonyms that are the same in all texts.
+    """
+    users, hosts = own_names() if personal else ([], [])
+    known = Personal(token_bytes(16), users=users, hosts=hosts) if personal else None
+    scanner = SecretScanner(known, Literals(known.known()) if known is not None else None)
+
+    def replacement(span: Span) -> str:
+        return known.pseudonym(span.kind, span.value) if known and span.level == PERSONAL else f"[{span.kind}]"
+
+    def clean(text: str) -> str:
+        spans = scanner.find(text)
+        new = [span for span in leaves(spans) if span.level != PERSONAL and span.kind != BINARY]
+        for span in new:  # it may stand here or later without what gave it away
+            scanner.literals.add(span)
+        return replace_spans(text, scanner.find(text) if new else spans, replacement)
+
+    return clean

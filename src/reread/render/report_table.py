@@ -431,7 +431,8 @@ def break_lines(
             yield STRONG, truncate(f"{_group_name(report, own[0])}  ({plural(own, 'cache break')})", width or WIDTH)
         for one in own:
             cost = money_text(one.cost_usd) or UNPRICED
-            cause = one.detail or label(CAUSE, one.cause)
+            cause = CAUSE_WORDS["unknown"] if one.cause == "unknown" else ""
+            cause = ": ".join(filter(None, (cause, one.detail))) or label(CAUSE, one.cause)
             words = [_typed(break_address(one), ids), f"{tokens_text(one.tokens)} tokens", cost, cause]
             yield PLAIN, truncate(f"  {safe_line('  '.join(words))}", width or WIDTH)
 

@@ -238,10 +238,6 @@ HABITS: dict[CacheBreakCause, tuple[str, str]] = {
         "Change settings, output style and memory between sessions, not in one",
         "The system prompt changed {count} in mid-session",
     ),
-    "compaction": (
-        "Begin each task with `/clear`, before a session is full",
-        "Sessions were compacted {count}",
-    ),
     "unknown": (
         "Look at the dearest: if they have a time or an action in common, avoid that",
         "The cache was written again {count}, and nothing recorded says why",

@@ -21,11 +21,10 @@ from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import FATES
 from reread.session import session
 from reread.session.checked_file import CheckedRecord, FileTally, printable
-from reread.session.finding import ERROR, INFO, WARNING, Finding, Rule
+from reread.session.finding import ERROR, INFO, WARNING, Finding, Rule, state_findings
 from reread.session.loader import Loader
 from reread.session.rules import DRIFT_RULES, check_file
 from reread.session.session import Session, threads_of
-from reread.session.state_findings import state_findings
 from reread.session.threads import load_agent
 
 Progress = Callable[[Path], None]

@@ -273,7 +273,7 @@ def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
 
 def _redacted(made: Digest) -> Digest:
     """Return a digest with what must not be shared replaced in every text."""
-    from reread.redaction.text_cleaner import text_cleaner  # loaded late: it knows all rules
+    from reread.redaction.scan import text_cleaner  # loaded late: it knows all rules
 
     clean_text = text_cleaner()
 

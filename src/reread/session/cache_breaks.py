@@ -33,6 +33,12 @@ LIVES = {"5m": LIFE_5M, "1h": LIFE_1H}
 """What the client says that it asked for."""
 MOST_TOOLS = 3
 """So many tools are named that came or went."""
+LEAVING = frozenset({"exit", "quit"})
+"""The commands that end the client."""
+RESUMED = b'"SessionStart:resume"'
+"""What hooks note when a session is taken up again."""
+READ_REACH = 200
+"""How many responses back the one is looked for up to which was read."""
 LIFE_REACH = 20
 """How many responses back the last cache write is looked for."""
 DIAGNOSES: dict[str | None, CacheBreakCause] = {
@@ -180,7 +186,7 @@ class CacheBreaks:
             return cause, "time", f"{duration_text(round(gap / 60) * 60)} idle"
         if known is not None:
             return known[0], "transcript", known[1]
-        return "unknown", "none", ""
+        return "unknown", "none", self._reach_of(before, message, read)
 
     def _request(self, message: Message) -> Request | None:
         """Return the request that got a response, if the client noted it."""
@@ -226,8 +232,24 @@ class CacheBreaks:
             new.forkedFrom
         ):
             return "forked"
-        between = range(before.records[-1] + 1, message.records[0])
-        return "resumed" if any(_ends_a_process(records[index].type) for index in between) else ""
+        between = (records[index] for index in range(before.records[-1] + 1, message.records[0]))
+        commands = (known.command for known in self._conversation.messages[before.index + 1 : message.index])
+        left = any(command is not None and command.name.lstrip("/") in LEAVING for command in commands)
+        is_new = left or any(record.type == "cost-state" or RESUMED in record.body for record in between)
+        return "resumed" if is_new else ""
+
+    def _reach_of(self, before: Message, message: Message, read: int) -> str:
+        """Say up to where the prompt was read, if that is where an earlier request ended. It is no cause."""
+        at = before
+        for _ in range(READ_REACH if read else 0):
+            earlier = self._before(at)
+            if earlier is None:
+                break
+            if _cached(earlier.rows[-1]) == read:
+                inside = "an earlier request of " if earlier.turn.index == message.turn.index else ""
+                return f"nothing after {inside}turn {earlier.turn.index} was read"
+            at = earlier
+        return "" if read else "nothing was read"
 
     def _is_of_parent(self, message: Message) -> bool:
         """True if a response of an agent is a copy of one of the conversation that started it."""
@@ -359,11 +381,6 @@ def _is_before(read: int, reach: int) -> bool:
 def _recorded(message: Message, name: str) -> str | None:
     """Return a text that the client wrote on the first record of a response."""
     return as_str(message.bodies.native(message.records[0]).get(name))
-
-
-def _ends_a_process(type: str) -> bool:
-    """True for the record that the client writes when it ends."""
-    return type == "cost-state"
 
 
 def _cached(row: UsageRow) -> int:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from reread.base.text import plural
+
+if TYPE_CHECKING:
+    from reread.disk.joined import JoinedFile
+
+
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -40,3 +49,20 @@ class Rule(NamedTuple):
     line: LineRule | None = None
     record: RecordRule | None = None
     file: FileRule | None = None
+
+
+STATE_RULES = (
+    Rule("dropped-records", INFO, "The file was rewritten: records are only in an earlier state of it."),
+    Rule("damaged-state", WARNING, "An earlier state of the file cannot be read whole."),
+)
+
+
+def state_findings(joined: JoinedFile | None) -> Iterator[Finding]:
+    """Yield what is found of the states that a file is joined with."""
+    if joined is None:
+        return
+    counts = joined.dropped_counts()
+    for path, count in counts.items():
+        yield Finding(STATE_RULES[0].code, INFO, 0, f"{plural(count, 'record')} that it no longer has: see {path}")
+    for path, reason in joined.plan.damage:
+        yield Finding(STATE_RULES[1].code, WARNING, 0, f"an earlier state, {path}, cannot be read whole: {reason}")

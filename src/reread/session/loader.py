@@ -15,9 +15,8 @@ from reread.model.conversation import Agent, Conversation
 from reread.model.fold import Fold
 from reread.records.decode import Decoder
 from reread.records.lines import Lines
-from reread.session.finding import Finding
+from reread.session.finding import Finding, state_findings
 from reread.session.saved_fold import SMALLEST, BrokenFold, read_fold, restore_fold, save_fold
-from reread.session.state_findings import state_findings
 
 if TYPE_CHECKING:
     from reread.disk.joined import JoinedFile

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from reread.base.sanitize import plain_text
 from reread.base.text import short_cache, short_session
 from reread.errors import RereadError
-from reread.redaction.text_cleaner import text_cleaner
+from reread.redaction.scan import text_cleaner
 from reread.render.file_listing import evidence_words
 from reread.reports.blame_report import BlamedLine, blame
 
