@@ -139,6 +139,8 @@ OWN_HELP = {
     ("--redact", "brief"),
     ("--all", "advise"),
     ("--list", "usage"),
+    ("--remove", "tag"),
+    ("--undo", "archive"),
     *(("--yes", verb) for verb in ("keep", "resume")),
     *((option, "budget") for option in ("--project", "--model")),
     *((option, "delete") for option in ("--tool", "--errors", "--file", "--dry-run", "--undo")),
@@ -152,7 +154,8 @@ OWN_HELP = {
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
 `search` choose sessions and texts instead of calls, and a session has another schema than its file, a budget is
 for one project, `resume` and `delete` act on whole sessions, what is served of a team is not counted, a digest and a
-brief are redacted by default, and `advise --all` and `usage --list` show other things than `budget` and `stats`."""
+brief are redacted by default, and `advise --all` and `usage --list` show other things than `budget` and `stats`.
+`note --remove` takes no name, `tag --remove` does; `archive --undo` takes none, `share --undo` does."""
 OWN_TYPES = {
     ("--file", "ls"),
     *(("--format", verb) for verb in ("export", "share")),
@@ -162,6 +165,8 @@ OWN_TYPES = {
     *((option, "delete") for option in ("--file", "--undo")),
     *((option, "resume") for option in ("--in", "--path", "--at")),
     ("--agent", "context"),
+    ("--remove", "tag"),
+    ("--undo", "archive"),
     ("--output", "digest"),
     ("--output", "review"),
     ("--format", "statusline"),

@@ -126,7 +126,7 @@ def assert_harmless(page: Any) -> None:
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
-PLACES = {"usage": "table", "stats": "table", "?q=start": ".found"}
+PLACES = {"insights": "table", "?q=start": ".found"}
 """Pages besides the session's, and what they show."""
 
 
@@ -161,15 +161,16 @@ def test_tooltips_and_labels_show_what_is_invisible(tab: Tab, serve: Callable[..
     page.locator(".session-row").first.click()
     page.locator(".message").first.wait_for()
     open_everything(page)
+    page.locator(".session-head").get_by_role("link", name="Details").click()
     for name, ready in PANELS.items():
-        page.locator(".session-head").get_by_role("link", name=name).click()
+        page.goto(re.sub("panel=[a-z]+", f"panel={name.lower()}", page.url))
         page.locator(ready).first.wait_for()
         assert invisible_attributes(page) == []
         assert page.locator(f".side-panel :is({INJECTED})").count() == 0
         assert "\u202e" not in page.locator(".side-panel").inner_text()
     for place in PLACES:
         page.goto(f"{address.partition('?')[0]}#/{place}")
-        if place in ("usage", "stats"):
+        if place == "insights":
             page.get_by_role("button", name="All time").click()
         page.locator(PLACES[place]).first.wait_for()
         assert invisible_attributes(page) == []

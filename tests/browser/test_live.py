@@ -97,8 +97,8 @@ def test_a_server_that_is_gone_is_said_until_it_is_back(browser: Any, tmp_path: 
         report.goto(f"{address}#/usage")
         expect(report.get_by_role("heading", name="Insights", exact=True)).to_be_visible()
     expect(page.locator(".connection")).to_contain_text("No connection to the server")
-    report.evaluate("location.hash = '#/settings'")
-    expect(report.get_by_text("Couldn’t load this")).to_be_visible()
+    report.evaluate("location.hash = '#/insights?period=7+days'")
+    expect(report.get_by_text("Couldn’t load this").first).to_be_visible()
     expect(report.get_by_text("is reread still running?")).to_have_count(1)
     session.write(user("a question in the pause"))
     with serving(tmp_path / "home", *arguments, port=port) as address:

@@ -116,7 +116,7 @@ def require_whole(address: Address) -> None:
     if address.is_place:
         raise Misuse(
             f"Cannot take {address.place} here, only a whole session: {address.session}. "
-            "Places in a session are for show, context, tail, files, file, diff, resume, share and export."
+            "Places in a session are for show, brief, context, tail, files, file, diff, resume, share and export."
         )
 
 
