@@ -243,7 +243,7 @@ def _last_answer(turns: Sequence[Turn]) -> str:
 
 def _redacted(made: Brief) -> Brief:
     """Return a brief with what must not be shared replaced in every text."""
-    from reread.redaction.text_cleaner import text_cleaner  # loaded late: it knows all rules
+    from reread.redaction.scan import text_cleaner  # loaded late: it knows all rules
 
     clean_text = text_cleaner()
 
