@@ -82,7 +82,7 @@ def test_only_what_changed_is_put(bucket: Bucket, out: str) -> None:
 def test_sql_fetches_the_tables_that_it_asks(bucket: Bucket, out: str, tmp_path: Path) -> None:
     reread.tables(root=bucket.sources).write(out)
     shutil.rmtree(tmp_path / "cache")
-    query = "select name, count(*) as n from calls group by all"
+    query = "select tool, count(*) as n from calls group by all"
     wanted = counted(reread.tables(root=bucket.sources).sql(query).read_all())
     shutil.rmtree(tmp_path / "cache")
     assert counted(reread.tables(out).sql(query).read_all()) == wanted
