@@ -28,6 +28,7 @@ from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.session.session import Session
 from reread.session.session import open as open_session
+from reread.storage.safe_open import open_no_link
 
 LARGEST_REQUEST = 256 << 20
 NOT_RECORDED = (
@@ -248,7 +249,7 @@ def fake_api(session: Session | str | Path) -> FakeApi:
 
 def _listening_at(path: Path) -> socket.socket:
     """Return a socket in a folder, however long its path is: the system takes 107 bytes."""
-    folder = os.open(path.parent, os.O_PATH)
+    folder = open_no_link(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     listening = socket.socket(socket.AF_UNIX)
     try:
         listening.bind(f"/proc/self/fd/{folder}/{path.name}")
