@@ -112,12 +112,12 @@ def advice_sessions(tally: Tally) -> list[AdviceSession]:
     ):
         runs.setdefault(path, {})[command] = count
     typed: dict[int, list[str]] = {}
-    for file, command in rows("SELECT file, command FROM typed"):
+    for file, command in rows("SELECT file, command FROM typed WHERE command <> ''"):
         typed.setdefault(file, []).append(command)
     loaded: dict[int, list[tuple[str, str, int | None]]] = {}
     for file, *what in rows("SELECT file, kind, name, chars FROM loaded"):
         loaded.setdefault(file, []).append((what[0], what[1], what[2]))
-    memory: dict[int, str] = dict(rows("SELECT file, text FROM memory"))
+    memory: dict[int, str] = dict(rows("SELECT file, text FROM memory WHERE text <> ''"))
     costs = _picos_per_token(tally)
     sql = f"SELECT path, min(time), max(time) FROM {RESPONSES} WHERE time IS NOT NULL GROUP BY path"
     times: dict[str, tuple[int, int]] = {path: (first, last) for path, first, last in rows(sql)}
