@@ -411,9 +411,10 @@ def test_check_json_accounts_for_every_record() -> None:
 
 def test_check_drift_lists_unknown_types_and_fields(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text('{"type": "user", "sessionId": "s", "zebra": 1, "message": {"content": "x"}}\n{"type": "yak"}\n')
+    rows = ('{"type": "user", "sessionId": "s", "zebra": 1, "message": {"content": "x"}}', '{"type": "yak"}', "{}")
+    path.write_text("\n".join(rows) + "\n")
     drift = run("check", str(path), "--drift").stdout
-    assert "user.zebra" in drift and "yak" in drift
+    assert "user.zebra" in drift and "yak" in drift and "  (no type)\n" in drift
     assert "No unknown types" in run("check", str(HARBOR), "--drift").stdout
 
 

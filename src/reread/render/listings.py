@@ -207,7 +207,7 @@ def drift_lines(report: CheckReport) -> Iterator[str]:
     totals = report.totals
     unknown = {**totals.unknown_types, **totals.unknown_fields, **totals.changed_types}
     for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
-        yield safe_line(f"{count:8,}  {name}")
+        yield safe_line(f"{count:8,}  {name or '(no type)'}")
     if not unknown:
         read = f"{plural(totals.records, 'record')} of {plural(totals.files, 'file')}"
         yield f"No unknown types, tools or fields in {read}."
