@@ -42,6 +42,7 @@ ATTACHED = {
     "withheld_memory": {"entries": [{"path": "/zebra", "displayPath": "zebra"}], "by": "x"},
 }
 SYSTEM = {
+    "compact_boundary": {"compactMetadata": {"trigger": "manual", "preCompactOrganizationsCoverStart": False}},
     "cloud_session_status": {"url": "https://x", "entry": {}},
     "model_consent_fallback": {"choice": "no", "originalModel": "a", "fallbackModel": "b", "persistedAsDefault": True},
     "voice_call_talk": {"msgV": 1},

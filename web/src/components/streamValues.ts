@@ -133,6 +133,7 @@ export interface CompactMetadata {
   durationMs?: number | null;
   cumulativeDroppedTokens?: number | null;
   preCompactDiscoveredTools?: string[] | null;
+  preCompactOrganizationsCoverStart?: boolean | null;
   messagesSummarized?: number | null;
   userContext?: unknown;
   preservedSegment?: PreservedSegment | null;

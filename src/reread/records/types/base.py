@@ -90,6 +90,7 @@ class CompactMetadata(BlockPart, frozen=True, kw_only=True):
     durationMs: Number | None = None
     cumulativeDroppedTokens: int | None = None
     preCompactDiscoveredTools: list[str] | None = None
+    preCompactOrganizationsCoverStart: bool | None = None
     messagesSummarized: int | None = None
     userContext: Any = None
     preservedSegment: PreservedSegment | None = None
