@@ -123,7 +123,7 @@ function useTop(container: RefObject<HTMLElement | null>, isHeld: () => boolean)
       setTop(now);
     };
     const observer = new ResizeObserver(update);
-    for (let above = list.previousElementSibling; above; above = above.previousElementSibling) observer.observe(above);
+    if (list.parentElement) observer.observe(list.parentElement); // also what comes later, and margins
     update();
     return () => observer.disconnect();
   }, [container, isHeld]);
