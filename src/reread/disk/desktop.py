@@ -36,7 +36,10 @@ def app_folders() -> list[Path]:
     """Return where the app keeps its data on this system."""
     if os.environ.get(DESKTOP_VARIABLE, "").strip() == "0":
         return []
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # this user has none
+        return []
     if sys.platform == "darwin":
         return [home / "Library" / "Application Support" / "Claude"]
     if sys.platform == "win32":

@@ -106,6 +106,8 @@ function usePosition({ heights, margin }: WindowedRows, store: ThreadStore, inde
   }, [heights, margin, store, indexAt]);
   // Rows that are measured can change what is at the top without scrolling.
   useEffect(() => void update());
+  const latest = useRef(update); // where the list begins may have changed since the page was scrolled
+  latest.current = update;
   useEffect(() => {
     let timer = 0;
     let scrolledAt = "";
@@ -114,13 +116,13 @@ function usePosition({ heights, margin }: WindowedRows, store: ThreadStore, inde
       timer = 0;
       // The position belongs to the address at which the page was scrolled.
       if (location.hash !== scrolledAt) return;
-      const position = update();
+      const position = latest.current();
       if (position && !store.jumps.underWay) savePosition(position);
     };
     const saveNow = () => void (timer && save());
     const scrolled = () => {
       scrolledAt = location.hash;
-      update();
+      latest.current();
       clearTimeout(timer);
       timer = window.setTimeout(save, 250);
     };
@@ -133,7 +135,7 @@ function usePosition({ heights, margin }: WindowedRows, store: ThreadStore, inde
       saveNow();
       for (const stop of stops) stop();
     };
-  }, [store, update]);
+  }, [store]);
 }
 
 /** Stay at the end while the list grows, until the user scrolls up. */

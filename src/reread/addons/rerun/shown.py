@@ -22,10 +22,10 @@ Object = dict[str, Any]
 MOST_FOUND = 5000
 """Files that are there because a search found them."""
 LAST_LINE = 100_000
-FOUND = re.compile(r"([^\n]+?)([:-])(\d{1,6})\2([^\n]*)")
+FOUND = re.compile(r"^([^\n]{1,4096}?)([:-])(\d{1,6})\2([^\n]*)", re.MULTILINE)
 SKILL = re.compile(r"Base directory for this skill: (/[^\n]+/\.claude/skills/[\w.-]{1,64})\n\n")
 COMMAND = re.compile(r"<command-name>/?([\w.-]{1,64}(?::[\w.-]{1,64}){0,4})</command-name>")
-GIVEN = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+GIVEN = re.compile(r"<command-args>((?:(?!<command-args>).)*?)</command-args>", re.DOTALL)
 ADDED = re.compile(r"\n\nARGUMENTS: [^\n]*\Z")
 """What the client adds to a skill that does not say where its arguments belong."""
 OWN_COMMANDS = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FETCH = "WebFetch"
 HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,20}")
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-LEADS_TO = re.compile(r"Redirect URL[^\n]*?: (https?://\S+)")
+LEADS_TO = re.compile(r"Redirect URL[^\n]{0,80}?: (https?://\S+)")
 REFUSED = re.compile(r"status code (\d{3})\b")
 HTTPS, OK, END_OF_STATUSES = 443, 200, 600
 NO_CERTIFICATE = "WebFetch gets no page: there is no `openssl` here, which makes the certificate of the stand-ins."
