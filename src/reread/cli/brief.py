@@ -39,7 +39,7 @@ def brief(
     \b
     reread brief
     reread brief 8c1f | claude
-    reread brief 8c1f:14 --tokens 800
+    reread brief 8c1f:3 --tokens 800
     reread brief 8c1f --no-redact --json
     """
     from reread.base.sanitize import safe
