@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Collection
 from typing import Any
@@ -17,20 +18,33 @@ def killed(act: Callable[[], object], step: int, place: object = "", events: Col
 
 def end_of(act: Callable[[], object], prepare: Callable[[], object]) -> bool:
     """Prepare a child and do something in it; True if it was killed, False if it came to its end."""
+    _, status = os.waitpid(_started(prepare, act), 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child has failed"
+    return os.WIFSIGNALED(status)
+
+
+def at_once(*acts: Callable[[], object]) -> None:
+    """Do some things at the same time, each in a child of its own."""
+    children = [_started(act) for act in acts]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(acts), "a child has failed"
+
+
+def _started(*acts: Callable[[], object]) -> int:
+    """Return the id of a child that does some things in turn, and ends whatever happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # this process may have threads, and none holds a lock
         child = os.fork()
-    if not child:
-        code = 1
-        try:
-            prepare()
+    if child:
+        return child
+    code = 1
+    try:
+        for act in acts:
             act()
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child has failed"
-    return os.WIFSIGNALED(status)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def _kill_at(step: int, place: str, events: Collection[str]) -> None:

@@ -127,6 +127,10 @@ def test_secrets_are_replaced_wherever_they_are(tmp_path: Path) -> None:
     assert key not in json.dumps(reread.brief(path).text) and reread.brief(path).redacted
     assert key in reread.brief(path, redact=False).text
     assert key not in cli("brief", path).stdout and key not in cli("brief", path, "--json").stdout
+    later = told(
+        user("Try Giraffe7Zebra9Okapi at the gate"), reply(text("export GATE_PASSWORD='Giraffe7Zebra9Okapi'"), id="z")
+    )
+    assert "Giraffe7Zebra9" not in reread.brief(write(tmp_path, *later)).text
 
 
 def test_verb_and_mcp_say_the_same(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 import json
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import cli
-from killing import CHANGES, killed
+from killing import CHANGES, at_once, killed
 from making import SESSION, attachment, jsonl, reply, text, told, user
 
 import reread
@@ -90,15 +91,11 @@ class TestTags:
         assert stored == {SESSION: {"starred": True, "note": "mine"}}
 
     def test_no_tag_of_two_processes_is_lost(self, config: Path) -> None:
-        children = []
-        for who in "xy":
-            child = os.fork()
-            if not child:
-                for n in range(12):
-                    Annotations().change(SESSION, tag=[f"{who}{n}"])
-                os._exit(0)
-            children.append(child)
-        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+        def add(who: str) -> None:
+            for n in range(12):
+                Annotations().change(SESSION, tag=[f"{who}{n}"])
+
+        at_once(*(partial(add, who) for who in "xy"))
         assert set(Annotations().of(SESSION).tags) == {f"{who}{n}" for who in "xy" for n in range(12)}
 
     def test_they_are_forgotten_with_the_session(self, config: Path) -> None:
@@ -217,6 +214,19 @@ class TestArchive:
         with pytest.raises(Misuse, match="--demo"):
             cli("archive", "--demo", "latest")
 
+    def test_what_the_app_has_archived_is_taken_out_there(self, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.platform", "linux")
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(config.parent))
+        app = config.parent / "Claude" / "claude-code-sessions" / "account" / "local_1.json"
+        app.parent.mkdir(parents=True)
+        app.write_text(json.dumps({"cliSessionId": SESSION, "isArchived": True}))
+        reread.archive_sessions(SESSION, OTHER)
+        with pytest.raises(Misuse, match=f"desktop app has archived {SESSION}"):
+            reread.archive_sessions(SESSION, OTHER, undo=True)
+        assert archived() == {SESSION}
+        app.write_text(json.dumps({"cliSessionId": SESSION, "isArchived": False}))
+        assert not archived()
+
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
     def test_whoever_is_killed_leaves_it_archived_or_not(self, config: Path) -> None:
         path, was_killed = mark(config, ""), True
@@ -233,13 +243,10 @@ class TestArchive:
 
     def test_two_processes_agree(self, config: Path) -> None:
         path = mark(config, {"archived": False, "at": at(0), "more": 1})
-        children = []
-        for undo in (True, False):
-            child = os.fork()
-            if not child:
-                for _ in range(6):
-                    reread.archive_sessions(SESSION, undo=undo)
-                os._exit(0)
-            children.append(child)
-        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+
+        def change(undo: bool) -> None:
+            for _ in range(25):
+                reread.archive_sessions(SESSION, undo=undo)
+
+        at_once(*(partial(change, undo) for undo in (True, False)))
         assert json.loads(path.read_text())["more"] == 1

@@ -17,7 +17,7 @@ from zlib import crc32
 import pytest
 from command import REREAD, cli
 from effort import EFFORT
-from killing import CHANGES, end_of
+from killing import CHANGES, at_once, end_of
 from planted_home import ID, OTHER, SAID, WORD, plant, saying, settle, transcript
 from session_home import Machine
 
@@ -333,17 +333,7 @@ def test_two_at_once_leave_no_word(machine: Machine, other: str) -> None:
         with suppress(reread.RereadError):
             KILLED[other][1](machine)
 
-    children = []
-    for act in (meanwhile, delete_all):
-        child = os.fork()
-        if not child:
-            try:
-                act()
-            finally:
-                os._exit(0)
-        children.append(child)
-    for child in children:
-        os.waitpid(child, 0)
+    at_once(meanwhile, delete_all)
     delete_all()
     assert left(machine) == []
 

@@ -17,6 +17,7 @@ from reread.catalog.header import Header
 from reread.catalog.headers import sessions
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
+from reread.disk.desktop import desktop_sessions
 from reread.errors import Misuse
 from reread.storage.atomic import remove_unfinished
 from reread.storage.json_update import change_object
@@ -72,8 +73,9 @@ def archive_sessions(
         change_object(path, apply, guard=layout.default_store() / LOCK)
     again = {header.path: header for header in sessions(root=root)}
     found = [again.get(header.path, header) for header in found]
+    apps = desktop_sessions() if undo else {}
     for header in found:
-        if undo and header.archived:
+        if header.id in apps and apps[header.id].archived:
             raise Misuse(f"The Claude desktop app has archived {header.id}; take it out of the archive there.")
     return found
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from secrets import token_bytes
+from typing import Any, TypeVar
 
 import msgspec
 
+from reread.base.coerce import as_dict, as_list
 from reread.redaction.certain import find_certain
 from reread.redaction.encodings import DEEPEST, decode_text, encoded_runs, find_written, foreign_parts
 from reread.redaction.likely import find_likely
@@ -18,6 +20,7 @@ from reread.redaction.secret_names import TOKEN
 from reread.redaction.secret_values import is_chosen, is_mixed
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet, leaves, replace_spans
 
+Made = TypeVar("Made", bound=msgspec.Struct)
 BINARY = "binary"
 """The kind of an encoded picture, document or archive, which cannot be read here."""
 SHORTEST_BINARY = 100
@@ -137,3 +140,18 @@ def text_cleaner(*, personal: bool = True) -> Callable[[str], str]:
         return replace_spans(text, scanner.find(text) if new else spans, replacement)
 
     return clean
+
+
+def clean_struct(made: Made, **kept: Any) -> Made:
+    """Return a struct with every text in it cleaned, and some fields as they are given."""
+    clean_text = text_cleaner()
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean_text(value)
+        if isinstance(value, list):
+            return list(map(clean, as_list(value)))
+        return {name: clean(item) for name, item in as_dict(value).items()} if isinstance(value, dict) else value
+
+    once = clean(msgspec.to_builtins(made))  # and again: a later text may give away what an earlier one has
+    return msgspec.convert({**clean(once), **kept}, type(made))

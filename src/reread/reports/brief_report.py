@@ -11,12 +11,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
 from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED
-from reread.base.coerce import as_dict, as_list
 from reread.base.format import date_text
 from reread.base.sanitize import plain_output
 from reread.base.text import cut_words, one_line, plural
@@ -104,7 +103,10 @@ def brief(
     if not LEAST_TOKENS <= tokens <= MOST_TOKENS:
         raise Misuse(f"Cannot write a brief of {tokens:,} tokens; use {LEAST_TOKENS} to {MOST_TOKENS:,}.")
     made = _of_session(open_session(source, root=root))
-    made = _redacted(made) if redact else made
+    if redact:
+        from reread.redaction.scan import clean_struct  # loaded late: it knows all rules
+
+        made = clean_struct(made, session=made.session, redacted=True)
     return msgspec.structs.replace(made, text=_fitting(made, tokens * BYTES_PER_TOKEN))
 
 
@@ -239,23 +241,6 @@ def _is_same(call: Call, other: Call) -> bool:
 def _last_answer(turns: Sequence[Turn]) -> str:
     messages = (message for turn in reversed(turns) for message in reversed(turn.messages))
     return next((one.text for one in messages if one.kind == "response" and one.text.strip()), "")
-
-
-def _redacted(made: Brief) -> Brief:
-    """Return a brief with what must not be shared replaced in every text."""
-    from reread.redaction.scan import text_cleaner  # loaded late: it knows all rules
-
-    clean_text = text_cleaner()
-
-    def clean(value: Any) -> Any:
-        if isinstance(value, str):
-            return clean_text(value)
-        if isinstance(value, list):
-            return list(map(clean, as_list(value)))
-        return {name: clean(item) for name, item in as_dict(value).items()} if isinstance(value, dict) else value
-
-    kept = {"session": made.session, "redacted": True}
-    return msgspec.convert({**clean(msgspec.to_builtins(made)), **kept}, Brief)
 
 
 def _fitting(made: Brief, room: int) -> str:

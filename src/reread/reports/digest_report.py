@@ -13,7 +13,6 @@ import msgspec
 from reread.accounting.billing import sum_known
 from reread.accounting.prices import current_prices
 from reread.base.choices import DONE, FAILED
-from reread.base.coerce import as_dict, as_list
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_json_time
 from reread.facts.counting import count_all
@@ -177,7 +176,11 @@ def digest(
         return Digest(start, stop, projects, usage_figures(total_of(used.values()))["cost_usd"], unread=unread)
 
     made = answered(ask)
-    return _redacted(made) if redact else made
+    if not redact:
+        return made
+    from reread.redaction.scan import clean_struct  # loaded late: it knows all rules
+
+    return clean_struct(made, redacted=True)
 
 
 def digest_value(made: Digest) -> dict[str, Any]:
@@ -269,19 +272,3 @@ def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
         added[file.path] += file.added
         removed[file.path] += file.removed
     return [DigestFile(path, added[path], removed[path]) for path in added]
-
-
-def _redacted(made: Digest) -> Digest:
-    """Return a digest with what must not be shared replaced in every text."""
-    from reread.redaction.scan import text_cleaner  # loaded late: it knows all rules
-
-    clean_text = text_cleaner()
-
-    def clean(value: Any) -> Any:
-        if isinstance(value, str):
-            return clean_text(value)
-        if isinstance(value, list):
-            return list(map(clean, as_list(value)))
-        return {name: clean(item) for name, item in as_dict(value).items()} if isinstance(value, dict) else value
-
-    return msgspec.convert({**clean(msgspec.to_builtins(made)), "redacted": True}, Digest)
