@@ -97,7 +97,8 @@ ORDER = {
     "Playing again": (
         "rerun",
         *(f"addons.rerun.playing.{name}" for name in ("Rerun",)),
-        *(f"addons.rerun.comparison.{name}" for name in ("PlayedCall", "PlayedRequest", "PartChange", "PlayedFile")),
+        *(f"addons.rerun.comparison.{name}" for name in ("PlayedCall", "PlayedFile")),
+        *(f"reports.two_runs.{name}" for name in ("PlayedRequest", "PartChange")),
         "addons.rerun.clients.Client",
         "fake_api",
         *(f"addons.rerun.fake_api.{name}" for name in ("FakeApi", "AskedRequest")),
