@@ -84,7 +84,7 @@ def serve(
     paths = _named(sessions, roots)
     if beside is not None:
         paths += _named((beside,), roots)
-        if len({*paths}) != 2:
+        if len(paths) != 2 or paths[0] == paths[1]:
             raise Misuse("--beside needs one session, and another one to open beside it.")
     run(
         *paths,

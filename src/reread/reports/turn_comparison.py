@@ -139,19 +139,19 @@ class _Aligned:
 
     def turns(self, one: Sequence[Turn], other: Sequence[Turn]) -> Iterator[tuple[Turn | None, Turn | None]]:
         """Yield the turns that stand beside each other: those with the same prompt, and what lies between them."""
-        keys = [[self.runs.settled(_prompt(turn)) for turn in side] for side in (one, other)]
-        for i, j in aligned(*keys, lambda _one, _other: True):
+        keys, others = ([self.runs.settled(_prompt(turn)) for turn in side] for side in (one, other))
+        for i, j in aligned(keys, others, lambda _one, _other: True):
             yield one[i] if i is not None else None, other[j] if j is not None else None
 
     def turn(self, one: Turn | None, other: Turn | None) -> ComparedTurn:
         """Compare two turns."""
         shown = one or other
         assert shown is not None
-        sides = [list(_items(turn)) if turn is not None else [] for turn in (one, other)]
-        keys = [[self._key(item) for item in side] for side in sides]
+        left, right = (list(_items(turn)) if turn is not None else [] for turn in (one, other))
+        keys, others = ([self._key(item) for item in side] for side in (left, right))
         items = [
-            self._item(sides[0][i] if i is not None else None, sides[1][j] if j is not None else None)
-            for i, j in aligned(*keys, lambda i, j: _are_alike(sides[0][i], sides[1][j]))
+            self._item(left[i] if i is not None else None, right[j] if j is not None else None)
+            for i, j in aligned(keys, others, lambda i, j: _are_alike(left[i], right[j]))
         ]
         different = [item for item in items if item.difference]
         if different and not self.first:
@@ -165,7 +165,7 @@ class _Aligned:
             one=one.index if one is not None else None,
             other=other.index if other is not None else None,
             prompt=one_line(_prompt(shown), LINE),
-            calls=max(sum(item.kind == CALL for item in side) for side in sides),
+            calls=max(sum(item.kind == CALL for item in side) for side in (left, right)),
             differences=len(different),
             items=listed,
         )

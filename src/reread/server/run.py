@@ -215,10 +215,10 @@ def serve(
 ) -> None:
     """Serve sessions and open the browser; return after Ctrl-C.
 
-    Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token, which
-    the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an address
-    from `#` on; with `beside`, it is the page that compares the two sessions. Whoever a proxy has signed in, as `sign_in` says, needs no token. `given` is what options of add-ons
-    say to their routes.
+    Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token,
+    which the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an
+    address from `#` on; with `beside`, it is the page that compares the two sessions. Whoever a proxy has signed
+    in, as `sign_in` says, needs no token. `given` is what options of add-ons say to their routes.
     """
     if sign_in is not None and not sign_in.proxies and not is_loopback(host):
         raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy with --proxy.")

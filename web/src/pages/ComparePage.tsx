@@ -49,7 +49,9 @@ function Compared({ found, route }: { found: SessionComparison; route: CompareRo
     chosen.scrollIntoView({ block: "nearest" });
   };
   useShortcuts({ nextDifference: () => step(1), previousDifference: () => step(-1) });
-  useEffect(() => document.querySelector(DIFFERENT)?.scrollIntoView({ block: "nearest" }), []);
+  useEffect(() => {
+    document.querySelector(DIFFERENT)?.scrollIntoView({ block: "nearest" });
+  }, []);
   const different = beside.turns.filter((turn) => turn.differences).length;
   return (
     <>
@@ -68,11 +70,11 @@ function Compared({ found, route }: { found: SessionComparison; route: CompareRo
             <span className="muted">
               {plural(beside.differences, "difference")} in {exact(different)} of {plural(beside.turns.length, "turn")}
             </span>
-            <button type="button" onClick={() => step(-1)}>
+            <button type="button" title="The difference before it (p)" onClick={() => step(-1)}>
               Previous
             </button>
-            <button type="button" onClick={() => step(1)}>
-              Next difference
+            <button type="button" title="The next difference (n)" onClick={() => step(1)}>
+              Next
             </button>
           </p>
         )}
@@ -177,11 +179,11 @@ function Text({ text, session, turn, side }: { text: ComparedText; session: stri
       <p>
         <span className="muted compare-side">{NAMES[side]} </span>
         <a href={sessionHref(thread, target)}>
-          <PlainText text={text.line} />
+          <PlainText text={text.call ? text.line : `Turn ${turn}`} />
         </a>
         {text.state && <strong> {text.state}</strong>}
       </p>
-      {text.text && text.text !== text.line && (
+      {text.text && (
         <pre tabIndex={0}>
           <PlainText text={text.text} />
         </pre>
@@ -192,7 +194,11 @@ function Text({ text, session, turn, side }: { text: ComparedText; session: stri
 
 function Requests({ found: { beside } }: { found: SessionComparison }) {
   if (!beside.requests)
-    return <p className="muted">No API requests can be compared: Claude Code notes them from 2.1.325 on.</p>;
+    return (
+      <section>
+        <p className="muted">No API requests can be compared: Claude Code notes them from 2.1.325 on.</p>
+      </section>
+    );
   const more = beside.parts.length - MOST_PARTS;
   return (
     <section>
