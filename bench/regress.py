@@ -82,7 +82,9 @@ def works(plan: Plan) -> Iterator[Work]:
     yield Work("`show --turns -1` of the session, again", ("show", session, "--turns", "-1"), tree, ("show", session))
     for name, path in (("", session), (" of short turns", turns)):
         for words in (("html",), ("html", "--full"), ("markdown",), ("markdown", "--full")):
-            yield Work(f"`export -f {' '.join(words)}`{name}", ("export", path, "-o", os.devnull, "-f", *words), tree, ())
+            yield Work(
+                f"`export -f {' '.join(words)}`{name}", ("export", path, "-o", os.devnull, "-f", *words), tree, ()
+            )
     for name, words in (("usage", ("usage",)), ("stats", ("stats",)), ("search", search)):
         yield Work(f"`{name}`, the first time", words, tree)
         yield Work(f"`{name}`, again", words, tree, words)
@@ -136,7 +138,7 @@ def compared(plan: Plan, releases: list[str], slower: list[str]) -> Iterator[Row
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="5 MB, 20 files and 250 projects, not 50 MB, 200 and 1,000")
+    parser.add_argument("--quick", action="store_true", help="5 MB, 20 files, 250 projects; not 50 MB, 200, 1,000")
     parser.add_argument("--rounds", type=int, default=3, help="how often each command runs; the best counts")
     parser.add_argument("--against", action="append", help="a commit or tag (default: the last two releases)")
     parser.add_argument("only", nargs="*", metavar="VERB", help="only commands with these words")

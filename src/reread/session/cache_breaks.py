@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -37,8 +38,8 @@ LEAVING = frozenset({"exit", "quit"})
 """The commands that end the client."""
 RESUMED = b'"SessionStart:resume"'
 """What hooks note when a session is taken up again."""
-READ_REACH = 200
-"""How many responses back the one is looked for up to which was read."""
+MOST_ENDS = 200
+"""How many responses that cached as much as was read are looked at, the last ones first."""
 LIFE_REACH = 20
 """How many responses back the last cache write is looked for."""
 DIAGNOSES: dict[str | None, CacheBreakCause] = {
@@ -92,6 +93,9 @@ class CacheBreaks:
         self._responses: dict[int, list[Message]] = {}
         """Responses by branch, in file order."""
         self._indexed = 0
+        self._ends: dict[int, list[Message]] = {}
+        """Responses by how much was cached after them, in file order."""
+        self._ended = 0
 
     def __iter__(self) -> Iterator[CacheBreak]:
         for message in self._conversation.messages:
@@ -240,15 +244,15 @@ class CacheBreaks:
 
     def _reach_of(self, before: Message, message: Message, read: int) -> str:
         """Say up to where the prompt was read, if that is where an earlier request ended. It is no cause."""
-        at = before
-        for _ in range(READ_REACH if read else 0):
-            earlier = self._before(at)
-            if earlier is None:
-                break
-            if _cached(earlier.rows[-1]) == read:
+        messages = self._conversation.messages
+        for known in messages[self._ended :]:
+            if known.kind == "response" and known.rows:
+                self._ends.setdefault(_cached(known.rows[-1]), []).append(known)
+        self._ended = len(messages)
+        for earlier in islice(reversed(self._ends.get(read, [])), MOST_ENDS if read else 0):
+            if earlier.index < before.index and self._conversation.is_on(earlier, message.branch):
                 inside = "an earlier request of " if earlier.turn.index == message.turn.index else ""
                 return f"nothing after {inside}turn {earlier.turn.index} was read"
-            at = earlier
         return "" if read else "nothing was read"
 
     def _is_of_parent(self, message: Message) -> bool:
