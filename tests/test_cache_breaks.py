@@ -24,7 +24,7 @@ from reread.accounting.prices import bundled_prices
 from reread.base.choices import CacheBreakCause
 from reread.base.times import timestamp_ms
 from reread.session import cache_breaks
-from reread.session.cache_breaks import LEAST_TOKENS, READ_REACH, CacheBreak, CacheBreaks
+from reread.session.cache_breaks import LEAST_TOKENS, CacheBreak, CacheBreaks
 from reread.session.cache_breaks import _is_before as is_before  # pyright: ignore[reportPrivateUsage]
 
 
@@ -702,15 +702,6 @@ def test_the_thinking_that_two_prompts_ask_for_is_evidence(old: Any, new: Any, d
     one, two, three = (reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages))
     (found,) = read(first, one, two, second, three).cache_breaks
     assert (found.cause, found.detail) == (("settings_changed", detail) if detail else ("unknown", "nothing was read"))
-
-
-def test_how_the_first_request_read_is_not_told_of_one_that_is_too_far_back() -> None:
-    grown = [cached_usage(20_000 + 100 * n, 100) for n in range(READ_REACH + 1)]
-    last = cached_usage(20_000, 26_000)
-    replies = [reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate([*grown, last])]
-    assert [one.cause for one in read(user("go"), *replies).cache_breaks] == ["unknown"]
-    assert [one.cause for one in read(user("go"), *replies[1:]).cache_breaks] == ["unknown"]
-    assert [one.cause for one in read(user("go"), replies[0], *replies[2:]).cache_breaks] == ["partly_cached"]
 
 
 def thought_of(*, first: bool = False, second: bool = False, asks: bool = True, turns: int = 1, **last: Any) -> Any:

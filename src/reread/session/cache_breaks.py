@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -37,8 +38,8 @@ LEAVING = frozenset({"exit", "quit"})
 """The commands that end the client."""
 RESUMED = b'"SessionStart:resume"'
 """What hooks note when a session is taken up again."""
-READ_REACH = 200
-"""How many responses back the one is looked for up to which was read."""
+MOST_ENDS = 200
+"""How many responses that cached as much as was read are looked at, the last ones first."""
 LIFE_REACH = 20
 """How many responses back the last cache write is looked for."""
 DIAGNOSES: dict[str | None, CacheBreakCause] = {
@@ -93,6 +94,9 @@ class CacheBreaks:
         self._responses: dict[int, list[Message]] = {}
         """Responses by branch, in file order."""
         self._indexed = 0
+        self._ends: dict[int, list[Message]] = {}
+        """Responses by how much was cached after them, in file order."""
+        self._ended = 0
 
     def __iter__(self) -> Iterator[CacheBreak]:
         for message in self._conversation.messages:
@@ -188,17 +192,16 @@ class CacheBreaks:
             return cause, "time", f"{duration_text(round(gap / 60) * 60)} idle"
         if known is not None:
             return known[0], "transcript", known[1]
-        earlier = self._earlier(before)
-        first = earlier[-1] if len(earlier) <= READ_REACH else None
+        first = next((known for known in self._responses.get(0, ()) if known.rows), before)
         # Settings are part of what the cache is found by: where some of the conversation was read, they did not change.
-        if first and read <= _cached(first.rows[-1]) and (detail := _setting_change(before, message)):
+        if read <= _cached(first.rows[-1]) and (detail := _setting_change(before, message)):
             return "settings_changed", "transcript", detail
         less = _cached(before.rows[-1]) - now.prompt
         if less >= LEAST_TOKENS and (old is None or new is None):
             return "shortened", "usage", f"the prompt is {tokens_text(less)} tokens shorter"
-        if read and (detail := _reach_of(earlier, message, read)):
+        if read and (detail := self._reach_of(before, message, read)):
             return "partly_cached", "usage", detail
-        if read and first and message_charges(first.rows[0].usage, None)[0].read == read:
+        if read and message_charges(first.rows[0].usage, None)[0].read == read:
             return "partly_cached", "usage", "nothing of the conversation was read"
         return "unknown", "none", "" if read else "nothing was read"
 
@@ -252,14 +255,18 @@ class CacheBreaks:
         is_new = left or any(record.type == "cost-state" or RESUMED in record.body for record in between)
         return "resumed" if is_new else ""
 
-    def _earlier(self, before: Message) -> list[Message]:
-        """Return a response and those before it on its branch, the latest first, `READ_REACH` at most and one."""
-        found: list[Message] = []
-        at: Message | None = before
-        while at is not None and len(found) <= READ_REACH:
-            found.append(at)
-            at = self._before(at)
-        return found
+    def _reach_of(self, before: Message, message: Message, read: int) -> str:
+        """Say up to where the prompt was read, if that is where a request before the last one ended."""
+        messages = self._conversation.messages
+        for known in messages[self._ended :]:
+            if known.kind == "response" and known.rows:
+                self._ends.setdefault(_cached(known.rows[-1]), []).append(known)
+        self._ended = len(messages)
+        for earlier in islice(reversed(self._ends.get(read, [])), MOST_ENDS):
+            if earlier.index < before.index and self._conversation.is_on(earlier, message.branch):
+                inside = "an earlier request of " if earlier.turn.index == message.turn.index else ""
+                return f"nothing after {inside}turn {earlier.turn.index} was read"
+        return ""
 
     def _is_of_parent(self, message: Message) -> bool:
         """True if a response of an agent is a copy of one of the conversation that started it."""
@@ -430,15 +437,6 @@ def _model_change(before: Message, message: Message) -> str:
     if old is None or new is None or parse_model_id(old).model == parse_model_id(new).model:
         return ""
     return f"model switched from {model_text(old)} to {model_text(new)}"
-
-
-def _reach_of(earlier: Sequence[Message], message: Message, read: int) -> str:
-    """Say up to where the prompt was read, if that is where a request before the last one ended."""
-    for at in earlier[1:]:
-        if _cached(at.rows[-1]) == read:
-            inside = "an earlier request of " if at.turn.index == message.turn.index else ""
-            return f"nothing after {inside}turn {at.turn.index} was read"
-    return ""
 
 
 def _setting_change(before: Message, message: Message) -> str:
