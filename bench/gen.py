@@ -699,6 +699,25 @@ def make_many(root: Path, *, files: int = 10_000, seed: int = 3) -> None:
     make_tree(root, files=files, mb=files * 0.03, seed=seed)
 
 
+def make_folders(root: Path, *, files: int = 1000, seed: int = 5) -> None:
+    """A configuration folder of projects with one small session each."""
+    author = Author(seed)
+    for number in range(files):
+        path = root / "projects" / f"-home-dev-own-{number}" / f"{author.uuid()}.jsonl"
+        make_member(path, author, 3000, f"/home/dev/own/{number}")
+
+
+def make_turns(path: Path, *, turns: int = 400, seed: int = 9) -> None:
+    """One session of short turns: a prompt, and an answer without a call."""
+    author = Author(seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb", buffering=1 << 20) as file:
+        transcript = Transcript(author, file.write, author.uuid(), days=2)
+        for _ in range(turns):
+            transcript.user(author.sentence())
+            transcript.assistant([{"type": "text", "text": author.sentence()}])
+
+
 def head(path: Path) -> list[bytes]:
     """The first whole lines of a file, at most 60 of them."""
     with path.open("rb") as file:

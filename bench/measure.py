@@ -46,6 +46,12 @@ class Data:
     def many(self, files: int) -> Path:
         return self.made(f"many-{files}", lambda path: gen.make_many(path, files=files))
 
+    def folders(self, files: int) -> Path:
+        return self.made(f"folders-{files}", lambda path: gen.make_folders(path, files=files))
+
+    def turns(self, turns: int) -> Path:
+        return self.made(f"turns/{turns}.jsonl", lambda path: gen.make_turns(path, turns=turns))
+
     def made(self, name: str, make: Callable[[Path], None]) -> Path:
         """Return a file or folder of the data, made first if it is not there."""
         path = self.root / name

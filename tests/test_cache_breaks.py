@@ -603,23 +603,105 @@ def test_records_tell_that_a_session_was_taken_up_again(
 
 
 @table(
-    ("read_again", "said"),
+    ("read_again", "cause", "said"),
     [
-        (0, "nothing was read"),
-        (10_000, "nothing after turn 1 was read"),
-        (15_000, "nothing after turn 2 was read"),
-        (20_000, "nothing after an earlier request of turn 3 was read"),
-        (11_000, ""),
+        (0, "unknown", "nothing was read"),
+        (5_000, "partly_cached", "nothing of the conversation was read"),
+        (10_000, "partly_cached", "nothing after turn 1 was read"),
+        (15_000, "partly_cached", "nothing after turn 2 was read"),
+        (20_000, "partly_cached", "nothing after an earlier request of turn 3 was read"),
+        (11_000, "unknown", ""),
     ],
 )
-def test_an_unknown_cause_says_up_to_where_the_prompt_was_read(read_again: int, said: str) -> None:
+def test_where_the_reading_ended_is_told_if_a_request_ended_there(read_again: int, cause: str, said: str) -> None:
     records: list[Any] = []
     for turn, cached in enumerate((10_000, 15_000, 20_000, 25_000)):
         usage = {"cache_read_input_tokens": cached - 5_000, "cache_creation_input_tokens": 5_000}
         records += [*([user("go")] if turn < 3 else []), reply("a", id=f"m{turn}", usage=usage)]
     usage = {"cache_read_input_tokens": read_again, "cache_creation_input_tokens": 26_000 - read_again}
     (found,) = read(*records, reply("b", id="last", usage=usage)).cache_breaks
-    assert (found.cause, found.evidence, found.detail) == ("unknown", "none", said)
+    assert (found.cause, found.evidence == "none", found.detail) == (cause, cause == "unknown", said)
+
+
+def breaks_after(*said: Any, read_tokens: int = 0, written: int = 26_000) -> list[tuple[str, str, str]]:
+    """The breaks of a response after two, of which 15,000 and 25,000 tokens were cached; `said` is between them."""
+    usages = ({"cache_creation_input_tokens": 15_000}, cached_usage(15_000, 10_000), cached_usage(read_tokens, written))
+    replies = [reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages)]
+    records = [user("go"), *replies[:2], *said[:-1], replies[2]]
+    for record, fields in zip((records[2], records[-1]), said[-1], strict=True):
+        usage = {**record["message"]["usage"], **fields.pop("usage", {})}
+        record.update(fields)
+        record["message"]["usage"] = usage
+    return [(one.cause, one.evidence, one.detail) for one in read(*records).cache_breaks]
+
+
+def cached_usage(read_tokens: int, written: int) -> dict[str, Any]:
+    return {"cache_read_input_tokens": read_tokens, "cache_creation_input_tokens": written}
+
+
+FORGOTTEN = ("unknown", "none", "nothing was read")
+
+
+@table(
+    ("old", "new", "tokens", "found"),
+    [
+        ({"effort": "high"}, {"effort": "low"}, {}, ("settings_changed", "effort changed from high to low")),
+        ({"effort": "high"}, {"effort": "high"}, {}, FORGOTTEN),
+        ({"effort": "high"}, {}, {}, FORGOTTEN),
+        ({}, {"effort": "low"}, {}, FORGOTTEN),
+        ({"effort": "high"}, {"effort": "low", "perTurnEffort": "low"}, {}, FORGOTTEN),
+        ({"effort": "high", "perTurnEffort": "high"}, {"effort": "low"}, {}, FORGOTTEN),
+        (
+            {"usage": {"speed": "standard"}},
+            {"usage": {"speed": "fast"}},
+            {},
+            ("settings_changed", "speed changed from standard to fast"),
+        ),
+        ({"usage": {"speed": None}}, {"usage": {"speed": "fast"}}, {}, FORGOTTEN),
+        # Some of the conversation was read: the setting did not keep the cache from being found.
+        (
+            {"effort": "high"},
+            {"effort": "low"},
+            {"read_tokens": 15_001, "written": 11_000},
+            ("unknown", "none", ""),
+        ),
+        (
+            {"effort": "high"},
+            {"effort": "low"},
+            {"read_tokens": 15_000, "written": 11_000},
+            ("settings_changed", "effort changed from high to low"),
+        ),
+        ({}, {}, {"written": 23_000}, ("shortened", "the prompt is 2k tokens shorter")),
+        ({}, {}, {"written": 23_001}, FORGOTTEN),
+        ({}, {}, {"read_tokens": 15_000, "written": 4_000}, ("shortened", "the prompt is 6k tokens shorter")),
+    ],
+)
+def test_settings_and_the_length_of_the_prompt_are_evidence(
+    old: dict[str, Any], new: dict[str, Any], tokens: dict[str, int], found: tuple[str, ...]
+) -> None:
+    (cause,) = breaks_after((old.copy(), new.copy()), **tokens)
+    expected = found if len(found) == 3 else (found[0], "usage" if found[0] == "shortened" else "transcript", found[1])
+    assert cause == expected
+
+
+@table(
+    ("old", "new", "detail"),
+    [
+        ({"level": "none"}, {"level": "high"}, "thinking changed from none to high"),
+        ({"maxThinkingTokens": 0}, {"maxThinkingTokens": 31_999}, "thinking changed from 0 to 32k"),
+        ({"level": "high"}, {"level": "high", "disabled": False}, None),
+        ({"level": "high"}, None, None),
+        (None, {"level": "high"}, None),
+    ],
+)
+def test_the_thinking_that_two_prompts_ask_for_is_evidence(old: Any, new: Any, detail: str | None) -> None:
+    first, second = (
+        user(text) | ({"thinkingMetadata": noted} if noted else {}) for text, noted in (("a", old), ("b", new))
+    )
+    usages = (cached_usage(0, 15_000), cached_usage(15_000, 10_000), cached_usage(0, 26_000))
+    one, two, three = (reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages))
+    (found,) = read(first, one, two, second, three).cache_breaks
+    assert (found.cause, found.detail) == (("settings_changed", detail) if detail else ("unknown", "nothing was read"))
 
 
 def thought_of(*, first: bool = False, second: bool = False, asks: bool = True, turns: int = 1, **last: Any) -> Any:
@@ -652,10 +734,10 @@ def read_again(tokens: int) -> dict[str, Any]:
     [
         ({"first": True, **read_again(10_000)}, []),
         ({"second": True, **read_again(10_000)}, []),
-        ({**read_again(10_000)}, ["unknown"]),
+        ({**read_again(10_000)}, ["partly_cached"]),
         ({"first": True, **read_again(8_001)}, []),
-        ({"first": True, **read_again(8_000)}, ["unknown"]),
-        ({"first": True, "asks": False, **read_again(10_000)}, ["unknown"]),
+        ({"first": True, **read_again(8_000)}, ["shortened"]),
+        ({"first": True, "asks": False, **read_again(10_000)}, ["partly_cached"]),
         ({"first": True, **read_again(10_000), **diagnosed("system_changed")}, ["system_changed"]),
         ({"first": True, "turns": 2, **read_again(10_000), **diagnosed("system_changed")}, []),
     ],
@@ -691,7 +773,7 @@ def test_compactions_between_two_responses_are_the_cause(subtypes: list[Any], ca
     (found,) = read(user("go"), *marks[:0], before, *marks, after).cache_breaks
     assert (found.cause, found.detail) == (cause, detail)
     elsewhere = read(user("go"), *marks, before, after, *marks).cache_breaks
-    assert [one.cause for one in elsewhere] == ["unknown"]
+    assert [one.cause for one in elsewhere] == ["shortened"]
 
 
 def asked(**fields: Any) -> Any:

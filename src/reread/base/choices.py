@@ -21,6 +21,9 @@ CacheBreakCause = Literal[
     "rewind",
     "resume",
     "agent_start",
+    "settings_changed",
+    "shortened",
+    "partly_cached",
     "unknown",
 ]
 """Why a request had to write again what was cached."""
@@ -36,6 +39,9 @@ CAUSE_WORDS: dict[str, str] = {
     "rewind": "rewound",
     "resume": "resumed",
     "agent_start": "agent started",
+    "settings_changed": "effort, thinking or speed changed",
+    "shortened": "prompt became shorter",
+    "partly_cached": "only an earlier part was cached",
     "unknown": "cause unknown",
 }
 """The cause of a cache break in words."""

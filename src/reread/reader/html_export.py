@@ -22,7 +22,7 @@ from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.page_assets import Assets, inline_assets
-from reread.reader.request_view import RequestContext, request_context
+from reread.reader.request_view import RequestContext, request_contexts
 from reread.reader.session_search import ItemText, texts_of
 from reread.reader.session_view import SessionView, in_call_order
 from reread.reader.thread_view import MAX_MARKS, ThreadView, run_steps, state_mark
@@ -403,9 +403,10 @@ class _ThreadWriter:
             return {}
         found: dict[int, RequestContext] = {}
         left = MAX_CONTEXT_BYTES
-        for turn, _ in reversed(self.turns):
-            found[turn] = request_context(self.thread, turn=turn, request=None, agent=None)
-            left -= max(found[turn].context.bytes, MAX_CONTEXT_BYTES // MAX_CONTEXTS)
+        turns = [turn for turn, _ in self.turns[: -MAX_CONTEXTS - 1 : -1]]
+        for turn, context in zip(turns, request_contexts(self.thread, turns), strict=True):
+            found[turn] = context
+            left -= max(context.context.bytes, MAX_CONTEXT_BYTES // MAX_CONTEXTS)
             if left <= 0:
                 break
         return found

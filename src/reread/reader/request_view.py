@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -20,7 +20,7 @@ from reread.reader.thread_view import ThreadView
 from reread.reader.trim import Trimmer
 from reread.render.format import cache_break_text
 from reread.render.request_listing import change_title, comparable_text, sent_text
-from reread.session.context_parts import Context, context_at
+from reread.session.context_parts import Context, context_at, contexts_at
 from reread.session.places import no_request_text
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Code, Data, Diff, Node, Note, Section
@@ -34,8 +34,16 @@ _SIGNS = {ADDED: "+", DROPPED: "−"}
 
 def request_context(thread: ThreadView, *, turn: int | None, request: int | None, agent: str | None) -> RequestContext:
     """Return what filled the context of a request: one by its number, or the last one of a turn."""
+    return _with_breaks(thread, context_at(thread.conversation, turn=turn, request=request, agent=agent))
+
+
+def request_contexts(thread: ThreadView, turns: Sequence[int]) -> Iterator[RequestContext]:
+    """Yield what filled the contexts of the last requests of some turns."""
+    return (_with_breaks(thread, context) for context in contexts_at(thread.conversation, turns))
+
+
+def _with_breaks(thread: ThreadView, context: Context) -> RequestContext:
     requests = thread.conversation.requests
-    context = context_at(thread.conversation, turn=turn, request=request, agent=agent)
     noted = requests[context.request - 1] if context.request is not None else None
     return RequestContext(
         context=context, requests=len(requests), cache_breaks=_breaks(thread, noted) if noted is not None else []

@@ -238,6 +238,10 @@ HABITS: dict[CacheBreakCause, tuple[str, str]] = {
         "Change settings, output style and memory between sessions, not in one",
         "The system prompt changed {count} in mid-session",
     ),
+    "settings_changed": (
+        "Choose effort, thinking and speed before the first prompt, not in mid-session",
+        "Effort, thinking or speed changed {count} in mid-session, and each has a cache of its own",
+    ),
     "unknown": (
         "Look at the dearest: if they have a time or an action in common, avoid that",
         "The cache was written again {count}, and nothing recorded says why",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -13,7 +14,7 @@ from reread.accounting.prices import Rates, current_prices, model_text, parse_mo
 from reread.base import jsontext
 from reread.base.choices import CacheBreakCause
 from reread.base.coerce import as_dict, as_int, as_list, as_str
-from reread.base.format import duration_text
+from reread.base.format import duration_text, tokens_text
 from reread.base.times import timestamp_ms
 from reread.model.compaction_linker import first_index
 from reread.model.conversation import Agent, Compaction, Conversation, Message, Request
@@ -21,9 +22,9 @@ from reread.model.record_kinds import TURN_STARTERS
 from reread.model.request_index import NOT_NOTED
 from reread.records.blocks import RedactedThinking, Thinking
 
-Evidence = Literal["server", "requests", "time", "transcript", "none"]
+Evidence = Literal["server", "requests", "time", "transcript", "usage", "none"]
 """What tells the cause: the API itself, the difference of the two requests, the time since the cache was used against
-the life that was paid for, other records of the transcript, or nothing."""
+the life that was paid for, other records of the transcript, how many tokens were sent and read, or nothing."""
 CAUSES: tuple[CacheBreakCause, ...] = get_args(CacheBreakCause)
 
 LEAST_TOKENS, LEAST_SHARE = 2_000, 20
@@ -37,8 +38,8 @@ LEAVING = frozenset({"exit", "quit"})
 """The commands that end the client."""
 RESUMED = b'"SessionStart:resume"'
 """What hooks note when a session is taken up again."""
-READ_REACH = 200
-"""How many responses back the one is looked for up to which was read."""
+MOST_ENDS = 200
+"""How many responses that cached as much as was read are looked at, the last ones first."""
 LIFE_REACH = 20
 """How many responses back the last cache write is looked for."""
 DIAGNOSES: dict[str | None, CacheBreakCause] = {
@@ -68,7 +69,8 @@ class CacheBreak(msgspec.Struct, frozen=True):
     cause: CacheBreakCause
     """Why the cache could not be used, by the best evidence."""
     evidence: Evidence
-    """Where the cause is from: server (the API's diagnosis), requests (their difference), time, transcript, or none."""
+    """Where the cause is from: server (the API's diagnosis), requests (their difference), time, transcript, usage (how
+    many tokens were sent and read), or none."""
     tokens: int
     """Tokens that were written again: those that were cached and not read, at most all that the request wrote."""
     cost_usd: float | None
@@ -92,6 +94,9 @@ class CacheBreaks:
         self._responses: dict[int, list[Message]] = {}
         """Responses by branch, in file order."""
         self._indexed = 0
+        self._ends: dict[int, list[Message]] = {}
+        """Responses by how much was cached after them, in file order."""
+        self._ended = 0
 
     def __iter__(self) -> Iterator[CacheBreak]:
         for message in self._conversation.messages:
@@ -115,8 +120,8 @@ class CacheBreaks:
             return None
         used, sent = self._last_use(before, message), self._sent(message)
         gap = (sent - used) / 1000 if used is not None and sent is not None and sent >= used else None
-        cause, evidence, detail = self._cause(before, message, gap, now.read)
-        if self._is_thinking_dropped(before, message, now, certain=cause not in ("unknown", "resume")):
+        cause, evidence, detail = self._cause(before, message, gap, now)
+        if self._is_thinking_dropped(before, message, now, certain=cause not in UNCERTAIN):
             return None
         time_ms = timestamp_ms(message.stamp)
         return CacheBreak(
@@ -156,14 +161,15 @@ class CacheBreaks:
         return None
 
     def _cause(
-        self, before: Message, message: Message, gap: float | None, read: int
+        self, before: Message, message: Message, gap: float | None, now: Charge
     ) -> tuple[CacheBreakCause, Evidence, str]:
         """Return the cause by the best evidence, that evidence, and the cause in words.
 
         The server's word comes first. Else what was read tells where the prompt was cached no more: a change explains
         that, unless the cache had expired and less was read than stands before the change. Time explains what is left,
-        and then what else is recorded.
+        then what else is recorded, and last what the tokens themselves show.
         """
+        read = now.read
         diagnosis = DIAGNOSES.get(_diagnosis(message))
         known = self._recorded_cause(before, message)
         if diagnosis == "messages_changed" and known is not None and known[0] in CHANGES_OF_MESSAGES:
@@ -186,7 +192,18 @@ class CacheBreaks:
             return cause, "time", f"{duration_text(round(gap / 60) * 60)} idle"
         if known is not None:
             return known[0], "transcript", known[1]
-        return "unknown", "none", self._reach_of(before, message, read)
+        first = next((known for known in self._responses.get(0, ()) if known.rows), before)
+        # Settings are part of what the cache is found by: where some of the conversation was read, they did not change.
+        if read <= _cached(first.rows[-1]) and (detail := _setting_change(before, message)):
+            return "settings_changed", "transcript", detail
+        less = _cached(before.rows[-1]) - now.prompt
+        if less >= LEAST_TOKENS and (old is None or new is None):
+            return "shortened", "usage", f"the prompt is {tokens_text(less)} tokens shorter"
+        if read and (detail := self._reach_of(before, message, read)):
+            return "partly_cached", "usage", detail
+        if read and message_charges(first.rows[0].usage, None)[0].read == read:
+            return "partly_cached", "usage", "nothing of the conversation was read"
+        return "unknown", "none", "" if read else "nothing was read"
 
     def _request(self, message: Message) -> Request | None:
         """Return the request that got a response, if the client noted it."""
@@ -239,17 +256,17 @@ class CacheBreaks:
         return "resumed" if is_new else ""
 
     def _reach_of(self, before: Message, message: Message, read: int) -> str:
-        """Say up to where the prompt was read, if that is where an earlier request ended. It is no cause."""
-        at = before
-        for _ in range(READ_REACH if read else 0):
-            earlier = self._before(at)
-            if earlier is None:
-                break
-            if _cached(earlier.rows[-1]) == read:
+        """Say up to where the prompt was read, if that is where a request before the last one ended."""
+        messages = self._conversation.messages
+        for known in messages[self._ended :]:
+            if known.kind == "response" and known.rows:
+                self._ends.setdefault(_cached(known.rows[-1]), []).append(known)
+        self._ended = len(messages)
+        for earlier in islice(reversed(self._ends.get(read, [])), MOST_ENDS):
+            if earlier.index < before.index and self._conversation.is_on(earlier, message.branch):
                 inside = "an earlier request of " if earlier.turn.index == message.turn.index else ""
                 return f"nothing after {inside}turn {earlier.turn.index} was read"
-            at = earlier
-        return "" if read else "nothing was read"
+        return ""
 
     def _is_of_parent(self, message: Message) -> bool:
         """True if a response of an agent is a copy of one of the conversation that started it."""
@@ -318,6 +335,8 @@ class CacheBreaks:
             at = earlier
 
 
+UNCERTAIN = frozenset({"unknown", "resume", "shortened", "partly_cached"})
+"""The causes that leave open whether it was only the thinking of the turn before that was lost."""
 CHANGES_OF_MESSAGES = frozenset({"compaction", "context_edited", "rewind", "resume", "agent_start"})
 """What the API, or a comparison of two requests, can only call changed messages."""
 
@@ -418,6 +437,31 @@ def _model_change(before: Message, message: Message) -> str:
     if old is None or new is None or parse_model_id(old).model == parse_model_id(new).model:
         return ""
     return f"model switched from {model_text(old)} to {model_text(new)}"
+
+
+def _setting_change(before: Message, message: Message) -> str:
+    """Say which setting that the cache is found by changed between two responses, as far as the client noted them."""
+    for name, old, new in (
+        ("speed", before.rows[-1].usage.speed, message.rows[0].usage.speed),
+        ("effort", _effort(before), _effort(message)),
+        ("thinking", _thinking(before), _thinking(message)),
+    ):
+        if old is not None and new is not None and old != new:
+            return f"{name} changed from {old} to {new}"
+    return ""
+
+
+def _effort(message: Message) -> str | None:
+    """Return the effort that a response was asked for, where a change of it needs another cache."""
+    return None if _recorded(message, "perTurnEffort") else _recorded(message, "effort")
+
+
+def _thinking(message: Message) -> str | None:
+    """Return how much thinking the prompt of a response asked for."""
+    prompt = message.turn.prompt
+    noted = as_dict(prompt.bodies.native(prompt.records[0]).get("thinkingMetadata")) if prompt is not None else {}
+    budget = as_int(noted.get("maxThinkingTokens"))
+    return as_str(noted.get("level")) if budget is None else tokens_text(budget)
 
 
 def _tool_changes(old: list[Any], new: list[Any]) -> str:

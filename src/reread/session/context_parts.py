@@ -9,7 +9,8 @@ estimate.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -148,12 +149,20 @@ def context_at(
     conversation: Conversation, *, turn: int | None = None, request: int | None = None, agent: str | None = None
 ) -> Context:
     """Return what filled the context of a request, by default the last one of a turn or of the thread."""
-    requests = conversation.requests
-    found = request_at(conversation, request) if request is not None else _last_request(conversation, turn)
-    if found is not None:
-        before = requests[found.number - 2] if found.number > 1 else None
-        return _noted(found, before, agent)
-    return _estimated(conversation, turn, agent)
+    if request is not None:
+        return _noted(conversation, request_at(conversation, request), agent)
+    return next(contexts_at(conversation, [turn], agent=agent))
+
+
+def contexts_at(
+    conversation: Conversation, turns: Sequence[int | None], *, agent: str | None = None
+) -> Iterator[Context]:
+    """Yield what filled the context of the last request of each of some turns, in their order; None means the last."""
+    noted = {turn: found for turn in turns if (found := _last_request(conversation, turn)) is not None}
+    estimate = _Estimates(conversation, [turn for turn in turns if turn not in noted])
+    for turn in turns:
+        found = noted.get(turn)
+        yield _noted(conversation, found, agent) if found is not None else estimate.of(turn, agent)
 
 
 def _last_request(conversation: Conversation, turn: int | None) -> Request | None:
@@ -164,8 +173,8 @@ def _last_request(conversation: Conversation, turn: int | None) -> Request | Non
     return None
 
 
-def _noted(request: Request, before: Request | None, agent: str | None) -> Context:
-    response = request.response
+def _noted(conversation: Conversation, request: Request, agent: str | None) -> Context:
+    before, response = conversation.requests[request.number - 2] if request.number > 1 else None, request.response
     sizes, tokens = request_sizes(request), prompt_tokens(response)
     earlier = request_sizes(before) if before is not None else PartSizes()
     turn = request.turn
@@ -334,55 +343,76 @@ def _add_client_text(sizes: PartSizes, text: str) -> None:
     _add_piece(sizes, text[start:], key)
 
 
-def _estimated(conversation: Conversation, turn: int | None, agent: str | None) -> Context:
-    """Put together what the last response of a turn was told, from the messages of the transcript."""
-    turns = conversation.turns
+class _Estimates:
+    """What the last responses of some turns were told, put together from the messages of the transcript.
+
+    One was told all that those before it were, since the last compaction: each message is read once.
+    """
+
+    def __init__(self, conversation: Conversation, turns: Iterable[int | None]) -> None:
+        known = conversation.turns
+        self._conversation = conversation
+        self._messages = [message for turn in known for message in turn.messages]
+        self._last = {turn: _responses(known, turn)[-2:] for turn in turns}
+        asked = {one.index: one for responses in self._last.values() for one in responses}
+        self._asked = [asked[index] for index in sorted(asked)]
+        compactions = (one for one in conversation.compactions if not one.micro)
+        marks = {mark.index for one in compactions if (mark := one.boundary or one.summary) is not None}
+        self._marks = sorted(marks & {message.index for message in self._messages})
+        self._sizes: dict[int, PartSizes] = {}
+
+    def of(self, turn: int | None, agent: str | None) -> Context:
+        """Return the context at the end of one of the turns."""
+        last, before = [*reversed(self._last[turn]), None, None][:2]
+        return _context(
+            self._told(last),
+            prompt_tokens(last),
+            self._told(before),
+            prompt_tokens(before),
+            turn=last.turn.index if last is not None else turn,
+            request=None,
+            agent=agent,
+            model=last.model if last is not None else None,
+            estimate=True,
+            verified=False,
+            proof=None,
+            missing=[],
+        )
+
+    def _told(self, response: Message | None) -> PartSizes:
+        if response is None:
+            return PartSizes()
+        if response.index not in self._sizes:
+            self._tell(self._start(response))
+        return self._sizes[response.index]
+
+    def _start(self, response: Message) -> int:
+        """Return the place of the last compaction before a response."""
+        at = bisect_left(self._marks, response.index)
+        return self._marks[at - 1] if at else 0
+
+    def _tell(self, start: int) -> None:
+        """Put together what each response after a compaction was told."""
+        sizes, calls, at = PartSizes(), dict[str, tuple[str, str]](), start
+        for response in self._asked:
+            if self._start(response) != start:
+                continue
+            fresh = [message for message in self._messages if at <= message.index < response.index]
+            _add_told(sizes, self._conversation, fresh, calls)
+            at = response.index
+            told = self._sizes[at] = PartSizes(sizes)
+            tokens = min(prompt_tokens(response) or 0, MOST_TOKENS)
+            rest = tokens * BYTES_PER_TOKEN - sum(sizes.weights.values())
+            if rest > 0:
+                told.add(PartKey(UNRECORDED), 0, int(rest))
+
+
+def _responses(turns: Sequence[Turn], turn: int | None) -> list[Message]:
+    """Return the responses of a turn, or of all turns, that say what they took."""
     if turn is not None and not 0 < turn <= len(turns):
         raise NotFound(f"No turn {turn}; this session has {plural(turns, 'turn')}.")
-    responses = [m for one in turns[:turn] for m in one.messages if m.kind == "response" and m.rows]
-    if turn is not None:
-        responses = [message for message in responses if message.turn.index == turn]
-    sizes = list(_told(conversation, turns, responses[-2:]))
-    tokens = [prompt_tokens(response) for response in responses[-2:]]
-    for one, known in zip(sizes, tokens, strict=True):
-        rest = min(known or 0, MOST_TOKENS) * BYTES_PER_TOKEN - sum(one.weights.values())
-        if rest > 0:
-            one.add(PartKey(UNRECORDED), 0, int(rest))
-    last = responses[-1] if responses else None
-    return _context(
-        sizes[-1] if sizes else PartSizes(),
-        tokens[-1] if tokens else None,
-        sizes[0] if len(sizes) > 1 else PartSizes(),
-        tokens[0] if len(sizes) > 1 else None,
-        turn=last.turn.index if last is not None else turn,
-        request=None,
-        agent=agent,
-        model=last.model if last is not None else None,
-        estimate=True,
-        verified=False,
-        proof=None,
-        missing=[],
-    )
-
-
-def _told(conversation: Conversation, turns: list[Turn], responses: Iterable[Message]) -> Iterator[PartSizes]:
-    """Yield the sizes of what the transcript has before each of some responses, since the last compaction.
-
-    One response was told all that the one before it was, and that is read once.
-    """
-    marks = {mark.index for c in conversation.compactions if not c.micro and (mark := c.boundary or c.summary)}
-    sizes, calls, known = PartSizes(), dict[str, tuple[str, str]](), list[Message]()
-    for response in responses:
-        earlier = [m for turn in turns for m in turn.messages if m.index < response.index]
-        start = max((n for n, message in enumerate(earlier) if message.index in marks), default=0)
-        told = earlier[start:]
-        if told[: len(known)] == known:
-            sizes, fresh = PartSizes(sizes), told[len(known) :]
-        else:
-            sizes, calls, fresh = PartSizes(), {}, told
-        _add_told(sizes, conversation, fresh, calls)
-        known = told
-        yield sizes
+    chosen = turns if turn is None else turns[turn - 1 : turn]
+    return [message for one in chosen for message in one.messages if message.kind == "response" and message.rows]
 
 
 def _add_told(

@@ -89,6 +89,9 @@ const CAUSES: Record<string, string> = {
   rewind: "rewound",
   resume: "resumed",
   agent_start: "agent started",
+  settings_changed: "effort, thinking or speed changed",
+  shortened: "prompt became shorter",
+  partly_cached: "only an earlier part was cached",
   unknown: "cause unknown",
 };
 

@@ -24,8 +24,8 @@ export interface CacheBreak {
   agent: string | null;
   time_ms: number | null;
   model: string | null;
-  cause: "tools_changed" | "system_changed" | "messages_changed" | "model_changed" | "idle_over_5m" | "idle_over_1h" | "compaction" | "context_edited" | "rewind" | "resume" | "agent_start" | "unknown";
-  evidence: "server" | "requests" | "time" | "transcript" | "none";
+  cause: "tools_changed" | "system_changed" | "messages_changed" | "model_changed" | "idle_over_5m" | "idle_over_1h" | "compaction" | "context_edited" | "rewind" | "resume" | "agent_start" | "settings_changed" | "shortened" | "partly_cached" | "unknown";
+  evidence: "server" | "requests" | "time" | "transcript" | "usage" | "none";
   tokens: number;
   cost_usd: number | null;
   gap_seconds: number | null;
