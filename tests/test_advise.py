@@ -84,7 +84,7 @@ def test_each_advice_has_its_evidence(tmp_path: Path) -> None:
     }
     assert "mostly from" in found["cache_habit"].text and found["cache_habit"].project is None
     assert found["failing_command"].project == "/work/shop"
-    assert "failed in 3 of 3 runs (exit 1)" in found["failing_command"].text
+    assert "3 of 3 commands that run `npm test` failed (exit 1)" in found["failing_command"].text
     assert found["unused_tools"].text == "1 tool was loaded in 3 sessions and never used"
     assert {kind: item.deed for kind, item in found.items()} == {
         "unused_mcp_servers": "Remove the MCP server idle with `claude mcp remove idle`",
@@ -359,6 +359,37 @@ def test_a_command_that_checks_the_work_may_fail(
     for at, commands in enumerate((first, second)):
         write_calls(root, [("Bash", one, "" if one.endswith("--ok") else "Exit code 1") for one in commands], at=at)
     assert [item.kind for item in reread.advise(root=root).items] == ["failing_command"] * advised
+
+
+def test_one_denial_in_several_projects_is_one_piece_of_advice(tmp_path: Path) -> None:
+    for number in range(3):
+        client = Client(cwd=f"/work/{number}", sessionId=f"5e551017-0000-4000-8000-00000000000{number}")
+        client.prompt()
+        for command, said in (("git push", RULE), ("ls x", "Exit code 2")):
+            id = f"{number}{command}"
+            client.write(reply(use(id, "Bash", command=command), id=f"m{id}", usage={"output_tokens": 9_000}))
+            client.write(answer(result(id, said, is_error=True)))
+        folder = tmp_path / "projects" / f"-work-{number}"
+        folder.mkdir(parents=True)
+        (folder / f"{client.fields['sessionId']}.jsonl").write_bytes(jsonl(*client.records))
+    (found,) = reread.advise(root=tmp_path).items  # that `ls` finds nothing is no failure to mend
+    assert (found.subject, found.count, found.project) == ("git push", 3, None)
+    assert found.text == "A rule denied `git push` 3 times in 3 projects" and "--project" not in found.command
+
+
+def test_breaks_that_nobody_can_explain_are_one_piece_of_advice(tmp_path: Path) -> None:
+    usages = [{"cache_read_input_tokens": 0, "cache_creation_input_tokens": size} for size in (90_000, 80_000, 95_000)]
+    for number in range(3):
+        replies = [reply("a", id=f"m{number}{n}", usage=usage) for n, usage in enumerate(usages)]
+        folder = tmp_path / "projects" / "-work"
+        folder.mkdir(parents=True, exist_ok=True)
+        id = f"5e551017-0000-4000-8000-00000000000{number}"
+        made = [record | {"sessionId": id, "cwd": "/work"} for record in (user("go"), *replies)]
+        (folder / f"{id}.jsonl").write_bytes(jsonl(*made))
+    (found,) = reread.advise(root=tmp_path).items
+    assert (found.subject, found.count) == ("unknown", 6)
+    causes = {row.group["cause"] for row in reread.cache_breaks(root=tmp_path).rows}
+    assert causes == {"unknown", "shortened"}
 
 
 def test_what_another_project_uses_is_left_out_of_one_project(tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ from reread.addons.rerun.box import INSIDE, Box, python
 from reread.addons.rerun.comparison import Comparison
 from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.inside import dry_shell, mcp_server
-from reread.addons.rerun.names import learn, renamed, settled
 from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, listed_agents, recorded_decision, scene_of
 from reread.addons.rerun.stand_in import stand_in_servers
 from reread.addons.rerun.web_pages import PagesPlan, stand_in_pages
 from reread.cli import reread as command
 from reread.errors import Misuse, NotFound
+from reread.reports.made_up_names import learn, renamed, settled
 
 Object = dict[str, Any]
 PROJECT = "/home/dev/proj"

@@ -12,6 +12,7 @@ export type Route =
   | ListRoute
   | ReportRoute
   | ReviewRoute
+  | CompareRoute
   | { page: "unknown" }
   | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null; timeline: boolean; panel: Panel | null };
 
@@ -45,6 +46,12 @@ export interface ReviewRoute {
   session: string;
   commit: string;
 }
+/** Two sessions beside each other. */
+export interface CompareRoute {
+  page: "compare";
+  one: string;
+  other: string;
+}
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
 export function parseRoute(hash: string): Route {
@@ -69,6 +76,7 @@ export function parseRoute(hash: string): Route {
     };
   }
   if (pieces[0] === "review" && pieces[1] && pieces[2] && pieces.length === 3) return { page: "review", session: pieces[1], commit: pieces[2] };
+  if (pieces[0] === "compare" && pieces[1] && pieces[2] && pieces.length === 3) return { page: "compare", one: pieces[1], other: pieces[2] };
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;

@@ -39,6 +39,7 @@ from reread.errors import Misuse
     help="Let in the people that a reverse proxy on this machine names in this header, without the token.",
 )
 @click.option("--proxy", multiple=True, metavar="ADDRESS", help="Trust that header only from this address. Repeatable.")
+@click.option("--beside", type=SESSION, metavar="SESSION", help="Open this session beside the other one, turn by turn.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
 @click.pass_context
@@ -50,6 +51,7 @@ def serve(
     no_token: bool,
     sign_in: str | None,
     proxy: tuple[str, ...],
+    beside: str | None,
     no_open: bool,
     root: tuple[Path, ...],
     given: Mapping[str, Any] = {},
@@ -66,6 +68,7 @@ def serve(
     \b
     reread serve
     reread serve latest
+    reread serve 8c1f --beside b90c
     reread serve ./run.jsonl ./more --no-open --port 8080
     reread --demo serve
     reread serve --root s3://team/sessions --sign-in X-Forwarded-User --no-open
@@ -78,8 +81,13 @@ def serve(
     if sign_in is not None:
         refuse_with(ctx, "--sign-in", ("--no-token",), "without a token, nobody needs to sign in")
     _require_folders(roots)
+    paths = _named(sessions, roots)
+    if beside is not None:
+        paths += _named((beside,), roots)
+        if len(paths) != 2 or paths[0] == paths[1]:
+            raise Misuse("--beside needs one session, and another one to open beside it.")
     run(
-        *_named(sessions, roots),
+        *paths,
         roots=[] if sessions else roots,
         host=host,
         port=port,
@@ -89,6 +97,7 @@ def serve(
         sign_in=SignIn(sign_in, proxy) if sign_in is not None else None,
         given=given,
         at=at,
+        beside=beside is not None,
         echo=lambda text: click.echo(text),
     )
 

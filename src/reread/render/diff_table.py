@@ -11,11 +11,14 @@ from reread.base.times import seconds_between
 from reread.render.file_listing import diff_lines
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.reports.diff_report import CREATED, DELETED, DiffSide, FileDifference, SessionDiff
+from reread.reports.turn_comparison import TurnComparison
 
 COLUMN = 60
 UNKNOWN = "not known"
 MIN_PATH, COUNTS = 16, 41
 """A path is not made narrower than this; so many columns are for what is known of each file."""
+MOST_PARTS = 3
+"""So many parts of requests are named."""
 ANSWER_LINES = 12
 """So much of an answer is shown on each side."""
 
@@ -25,6 +28,8 @@ def difference_lines(found: SessionDiff, *, stat: bool = False, width: int | Non
     if found.sides is not None:
         yield from side_lines(*found.sides, column=max(24, ((width or 2 * COLUMN + 16) - 16) // 2))
         yield from _compared_files(found.files, width)
+    if found.beside is not None:
+        yield from _differences(found.beside, width)
     if stat:
         if found.sides is None:
             yield from _stat_lines(found.files)
@@ -57,6 +62,21 @@ def side_lines(one: DiffSide, other: DiffSide, *, column: int) -> Iterator[list[
     for number in range(min(ANSWER_LINES, max(map(len, answers)))):
         left, right = (answer[number] if number < len(answer) else "" for answer in answers)
         yield [(QUIET, f"{'answer' if not number else '':8}"), (PLAIN, f"{pad(left, column)}  {right}")]
+
+
+def _differences(found: TurnComparison, width: int | None) -> Iterator[list[Span]]:
+    """Yield where two sessions part, and what differs in their requests."""
+    where = f"first in {found.first}" if found.first else "nothing that was said or called"
+    different = sum(bool(turn.differences) for turn in found.turns)
+    lines = [where, f"{plural(found.differences, 'difference')} in {different} of {len(found.turns)} turns"]
+    if found.requests:
+        parts = ", ".join(part.words for part in found.parts[:MOST_PARTS])
+        more = f", and {len(found.parts) - MOST_PARTS} more" if len(found.parts) > MOST_PARTS else ""
+        named = f": {parts}{more}" if parts else ""
+        lines.append(f"{found.different_requests} of {found.requests} requests differ{named}")
+    for number, line in enumerate(lines):
+        room = (width or 2 * COLUMN + 16) - 8
+        yield [(QUIET, f"{'differs' if not number else '':8}"), (PLAIN, truncate(safe(line), room))]
 
 
 def _cost(side: DiffSide) -> str:

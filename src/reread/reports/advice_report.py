@@ -47,8 +47,10 @@ OF_BEGINNING = ("since", "until", "project")
 """The options of a scope that choose sessions by where and when they began."""
 BREAK = ("path", "line", "turn", "agent", "time", "cause", "tokens")
 """What advice needs of cache breaks."""
-EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "test", "[", "false", "which", "pgrep"})
-"""Commands that fail to say no."""
+EXPECTED_FAILURES = frozenset(
+    "[ cat cmp diff egrep exit false fgrep find grep head kill ls pgrep pkill rg stat tail test which".split()
+)
+"""Commands that fail to say no, or that there is no such thing."""
 CHECKS = frozenset(
     "build check clippy ctest eslint jest lint mocha mypy nox phpunit pyright pytest rspec ruff test tox tsc typecheck"
     " unittest vet vitest".split()
@@ -151,7 +153,8 @@ def _failing(sessions: Sequence[AdviceSession], typed: CommandWords) -> Iterator
         if is_rare or len(failed) < (runs if is_check else runs / 2) or _says(command, failed):
             continue
         kinds = [kind for kind, _ in Counter(call.failure for _, call in failed).most_common(2) if kind]
-        text = f"`{command}` failed in {len(failed)} of {plural(runs, 'run')} ({', '.join(kinds)})"
+        # What a command of several programs is called by need not be the one that failed.
+        text = f"{len(failed)} of {plural(runs, 'command')} that run `{command}` failed ({', '.join(kinds)})"
         see = typed.all("stats", "--project", project, "--tool", "Bash", "--state", "failed", "--list")
         deed = MENDING.get(kinds[0] if kinds else "", MENDING["other"]).format(command)
         yield _called("failing_command", command, deed, text, project, failed, see, typed)
@@ -167,16 +170,19 @@ MENDING = {
 
 def _denied(sessions: Sequence[AdviceSession], typed: CommandWords) -> Iterator[Advice]:
     """Yield what a rule or a hook denied again and again. A person's no is not to be advised away."""
-    denials: dict[tuple[str, str, str], list[tuple[AdviceSession, Row]]] = {}
+    denials: dict[tuple[str, str], list[tuple[AdviceSession, Row]]] = {}
     for facts, call in _all_failures(sessions):
         if call.state == DENIED and call.denied_by in ALLOWING:
-            denials.setdefault((facts.project, call.command or call.tool, call.denied_by), []).append((facts, call))
-    for (project, subject, by), calls in denials.items():
+            denials.setdefault((call.command or call.tool, call.denied_by), []).append((facts, call))
+    for (subject, by), calls in denials.items():
         if len(calls) >= OFTEN and not _says(subject, calls):
-            see = typed.all("stats", "--project", project, "--state", "denied", "--list")
+            projects = {facts.project for facts, _ in calls}
+            project = projects.pop() if len(projects) == 1 else ""
+            where = f" in {len(projects)} projects" if projects else ""
+            see = typed.all("stats", *(("--project", project) if project else ()), "--state", "denied", "--list")
             rule = f"Bash({subject}:*)" if calls[0][1].command else subject
             deed = f"Say in CLAUDE.md what to do instead of `{subject}`, or {ALLOWING[by].format(rule)}"
-            text = f"A {by} denied `{subject}` {plural(len(calls), 'time')}"
+            text = f"A {by} denied `{subject}` {plural(len(calls), 'time')}{where}"
             yield _called("repeated_denial", subject, deed, text, project, calls, see, typed)
 
 
@@ -248,6 +254,8 @@ HABITS: dict[CacheBreakCause, tuple[str, str]] = {
     ),
 }
 """Causes of cache breaks that someone can do something about: what to do, and what was seen."""
+UNEXPLAINED = frozenset({"shortened", "partly_cached"})
+"""Causes that tell what happened to the cache, but not what somebody did."""
 LONGER_LIFE = "Set `ENABLE_PROMPT_CACHING_1H` to 1 in `env` of settings.json: the cache then lives for an hour"
 
 
@@ -262,7 +270,7 @@ def _habits(
     by_path = {facts.path: facts for facts in sessions}
     found: dict[str, list[Row]] = {}
     for item in breaks:
-        found.setdefault(item["cause"], []).append(item)
+        found.setdefault("unknown" if item["cause"] in UNEXPLAINED else item["cause"], []).append(item)
     for cause, (deed, text) in HABITS.items():
         places = found.get(cause, [])
         if len(places) < OFTEN:

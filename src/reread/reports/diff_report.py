@@ -18,6 +18,7 @@ from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call, Message, Turn
 from reread.model.request import RequestChange, request_changes
 from reread.reports.file_report import FileAt, file_after, is_made_in, made_at
+from reread.reports.turn_comparison import TurnComparison, compare_turns
 from reread.session.places import cut_after, request_at, turns_of
 from reread.session.session import Session, open  # noqa: A004
 from reread.session.usage_inputs import is_usage_known
@@ -71,6 +72,8 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
 
     files: list[FileDifference]
     sides: tuple[DiffSide, DiffSide] | None = None
+    beside: TurnComparison | None = None
+    """The two sides turn by turn."""
     requests: list[RequestChange] | None = None
     """The parts that a request added, dropped and edited, if two API requests are compared."""
 
@@ -99,7 +102,11 @@ def diff(
         cuts = (cut_after(first.conversation, one.at) for one in (first, second))
         return SessionDiff(files=list(_between(first, *cuts)))
     sides = (_Side(first), _Side(second))
-    return SessionDiff(files=list(_compared(*sides)), sides=(sides[0].value(), sides[1].value()))
+    return SessionDiff(
+        files=list(_compared(*sides)),
+        sides=(sides[0].value(), sides[1].value()),
+        beside=compare_turns(first, sides[0].turns, second, sides[1].turns),
+    )
 
 
 def _between_requests(first: Session, second: Session | None) -> list[RequestChange]:
@@ -264,6 +271,7 @@ def diff_value(found: SessionDiff) -> dict[str, Any]:
     return {
         "files": [msgspec.to_builtins(file) for file in found.files],
         "sides": [msgspec.structs.asdict(side) for side in found.sides] if found.sides else None,
+        "beside": msgspec.to_builtins(found.beside),
         "requests": [msgspec.structs.asdict(change) for change in found.requests]
         if found.requests is not None
         else None,

@@ -25,7 +25,7 @@ POSTS = re.compile(r"/api/(sessions/[^/]+/(share|annotation)|settings)")
 GUESTS = re.compile(
     r"/|/assets/[^/]+|/api/(library(/shown)?|events|search|settings|reports/(usage|cost|stats|cache|calls|failures|budgets))"
     r"|/api/sessions/[^/]+(/(items|outline|lines|place|search|filter|markdown|usage|context|waterfall|problems"
-    r"|events|requests|files|(calls|requests|files|pictures)/.+))?"
+    r"|events|requests|files|(calls|requests|files|pictures|compare)/.+))?"
 )
 """What people see whom a proxy has signed in, besides what add-ons have for them: the sessions that are served, and
 nothing else of the machine that serves them."""

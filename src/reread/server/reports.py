@@ -14,6 +14,7 @@ from reread.base.paths import is_local
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS, SPANS
 from reread.errors import Misuse, NotFound
 from reread.git.repository import is_sha
+from reread.reader.comparison_view import SessionComparison, compare_sessions
 from reread.reader.library_schema import ReportFilter
 from reread.reader.redacted_review import with_short_prompts
 from reread.render.report_table import group_labels, report_value
@@ -212,3 +213,11 @@ def library_review(library: SessionLibrary, key: str, query: Mapping[str, str]) 
     if not is_local(project):
         raise NotFound("The folder of this session is not on this machine.")
     return with_short_prompts(find_review(commits=[commit], repository=project, root=library.roots))
+
+
+def library_comparison(library: SessionLibrary, key: str, other: str) -> SessionComparison:
+    """Return two sessions beside each other."""
+    found = compare_sessions(library.find(key), library.find(other))
+    if found is None:
+        raise Misuse("These are one session; name two to compare them.")
+    return found

@@ -38,7 +38,7 @@ from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey, ThreadLimit
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
-from reread.server.reports import library_review, report_filters, report_of
+from reread.server.reports import library_comparison, library_review, report_filters, report_of
 from reread.server.sharing import MEDIA_TYPES, ShareReviews
 from reread.server.static_files import Compression, static_routes
 from reread.session.session import open  # noqa: A004
@@ -345,6 +345,10 @@ def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) ->
         key = request.path_params["key"]
         return json_response(await usage_threads.run(library_review, library, key, dict(request.query_params)))
 
+    async def comparison(request: Request) -> Response:
+        keys = request.path_params["key"], request.path_params["other"]
+        return _answer(request, await usage_threads.run(library_comparison, library, *keys))
+
     async def share(request: Request) -> Response:
         key = request.path_params["key"]
         if request.method != "POST":
@@ -424,6 +428,7 @@ def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) ->
         Route("/api/settings", settings, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/annotation", annotation, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/review", review),
+        Route("/api/sessions/{key}/compare/{other}", comparison),
         Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),

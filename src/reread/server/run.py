@@ -208,16 +208,17 @@ def serve(
     open_browser: bool = True,
     token: bool = True,
     at: str = "",
+    beside: bool = False,
     sign_in: SignIn | None = None,
     given: Mapping[str, Any] | None = None,
     echo: Callable[[str], None] = print,
 ) -> None:
     """Serve sessions and open the browser; return after Ctrl-C.
 
-    Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token, which
-    the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an address
-    from `#` on. Whoever a proxy has signed in, as `sign_in` says, needs no token. `given` is what options of add-ons
-    say to their routes.
+    Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token,
+    which the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an
+    address from `#` on; with `beside`, it is the page that compares the two sessions. Whoever a proxy has signed
+    in, as `sign_in` says, needs no token. `given` is what options of add-ons say to their routes.
     """
     if sign_in is not None and not sign_in.proxies and not is_loopback(host):
         raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy with --proxy.")
@@ -231,6 +232,8 @@ def serve(
     app = make_app(library, given)
     names = host_names(host)
     place = at or (f"#/s/{key}" if key else "")
+    if beside:
+        place = f"#/compare/{'/'.join(str(library.key_of(path)) for path in paths)}"
     address = f"http://{names[0]}:{bound_port}/{f'?token={secret}' if secret else ''}{place}"
     server = Server(app, Guard(app, port=bound_port, hosts=names, token=secret, sign_in=sign_in))
     sys.setswitchinterval(SWITCH_SECONDS)

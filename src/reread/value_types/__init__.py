@@ -161,6 +161,11 @@ from reread.reports.report import Row as Row
 from reread.reports.secrets_report import FileSecrets as FileSecrets
 from reread.reports.secrets_report import Secret as Secret
 from reread.reports.secrets_report import SecretsReport as SecretsReport
+from reread.reports.turn_comparison import ComparedItem as ComparedItem
+from reread.reports.turn_comparison import ComparedPart as ComparedPart
+from reread.reports.turn_comparison import ComparedText as ComparedText
+from reread.reports.turn_comparison import ComparedTurn as ComparedTurn
+from reread.reports.turn_comparison import TurnComparison as TurnComparison
 from reread.session.cache_breaks import CacheBreak as CacheBreak
 from reread.session.changes import ChangeStream as ChangeStream
 from reread.session.commits import Commit as Commit

@@ -212,6 +212,7 @@ export const httpSource: Source = {
   fileDiff: (thread, file) => getJson(inThread(thread, `/files/${file}/diff`)),
   fileBlame: (thread, file) => getJson(inThread(thread, `/files/${file}/blame`)),
   team: document.documentElement.hasAttribute("data-team") ? (query) => getJson(`api/team${queryString({ ...query })}`) : undefined,
+  compare: (one, other) => getJson(`${sessionPath({ session: one })}/compare/${encodeURIComponent(other)}`),
   review: (session, commit) => getJson(`${sessionPath({ session })}/review${queryString({ commit })}`),
   report: (name, query) => getJson(`api/reports/${name}${queryString({ ...query, tz: timeZone })}`),
   setup: () => getJson("api/setup"),

@@ -30,6 +30,7 @@ import type {
   VersionBody,
   Waterfall,
   Review,
+  SessionComparison,
 } from "./values";
 
 /** One conversation of a session: the main thread or an agent's, on one branch. */
@@ -240,6 +241,8 @@ export interface Source {
   report<Answer>(name: string, query?: ReportQuery): Promise<Answer>;
   /** The turns behind a commit that a session made. */
   review(session: string, commit: string): Promise<Review>;
+  /** Two sessions beside each other; a page without a server has none. */
+  compare?: (one: string, other: string) => Promise<SessionComparison>;
   /** The figures of a team, if the server has one. */
   team?: (query: { quarter?: string; by?: string }) => Promise<TeamFigures>;
   /** The budgets of the reader, and a change of some of them; null removes one. */

@@ -892,6 +892,77 @@ export interface Review {
   unread: string[];
 }
 
+/** A prompt, an answer or a call on one side. */
+export interface ComparedText {
+  line: string;
+  text: string;
+  state: string;
+  call: string | null;
+  agent: string | null;
+}
+
+/** What stands beside each other; one side is None if the other has nothing like it. */
+export interface ComparedItem {
+  kind: string;
+  one: ComparedText | null;
+  other: ComparedText | null;
+  difference: string;
+}
+
+/** Two turns beside each other. */
+export interface ComparedTurn {
+  one: number | null;
+  other: number | null;
+  prompt: string;
+  calls: number;
+  differences: number;
+  items: ComparedItem[];
+}
+
+/** A part of API requests that differs. */
+export interface ComparedPart {
+  words: string;
+  requests: number;
+}
+
+/** Two sessions, turn by turn. */
+export interface TurnComparison {
+  first: string;
+  differences: number;
+  turns: ComparedTurn[];
+  requests: number;
+  different_requests: number;
+  parts: ComparedPart[];
+}
+
+/** One of the two. */
+export interface ComparedSession {
+  title: string;
+  turns: number;
+  calls: number;
+  failed: number;
+  tokens: number | null;
+  cost_usd: number | null;
+  started: string | null;
+}
+
+/** A file that either of them changed, as each leaves it. */
+export interface ComparedFile {
+  path: string;
+  status: string;
+  whole: boolean;
+  added: number;
+  removed: number;
+}
+
+/** Two sessions beside each other. */
+export interface SessionComparison {
+  one: ComparedSession;
+  other: ComparedSession;
+  beside: TurnComparison;
+  files: ComparedFile[];
+}
+
 export type Node =
   | Prose
   | Code

@@ -7,6 +7,7 @@ import { useSelector } from "../kit/store";
 import { setPageTitle, setWaiting } from "../kit/tabTitle";
 import { toggleTheme } from "../kit/theme";
 import { LibraryStore } from "../data/libraryStore";
+import { ComparePage } from "../pages/ComparePage";
 import { InsightsPage } from "../pages/InsightsPage";
 import { LibraryPage } from "../pages/LibraryPage";
 import { useRunning } from "../data/running";
@@ -72,7 +73,7 @@ function Waiting() {
 const closePalette = () => overlay.shown === "palette" && overlay.show(null);
 
 const REPORTS = { insights: InsightsPage, team: TeamPage, settings: SettingsPage };
-const TITLES: Partial<Record<Route["page"], string>> = { insights: "Insights · reread", team: "Team · reread", settings: "Settings · reread" };
+const TITLES: Partial<Record<Route["page"], string>> = { compare: "Compare · reread", insights: "Insights · reread", team: "Team · reread", settings: "Settings · reread" };
 
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   const { can } = useSource();
@@ -93,6 +94,7 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   }
   if (route.page === "library") return <LibraryPage route={route} />;
   if (route.page === "review") return <ReviewPage key={`${route.session} ${route.commit}`} route={route} />;
+  if (route.page === "compare") return <ComparePage key={`${route.one} ${route.other}`} route={route} />;
   if (route.page === "unknown") return <UnknownPage />;
   const Page = REPORTS[route.page];
   return <Page route={route} />;

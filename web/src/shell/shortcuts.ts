@@ -13,7 +13,11 @@ interface Shortcut {
 
 export const SHORTCUTS = [
   { keys: "j / k", help: "Next / previous turn", commands: [["j", "nextTurn"], ["k", "previousTurn"], ["j", "nextRow"], ["k", "previousRow"]] },
-  { keys: "n / p", help: "Next / previous call", commands: [["n", "nextCall"], ["p", "previousCall"]] },
+  {
+    keys: "n / p",
+    help: "Next / previous call, or difference of two sessions",
+    commands: [["n", "nextCall"], ["p", "previousCall"], ["n", "nextDifference"], ["p", "previousDifference"]],
+  },
   { keys: "o or Enter", help: "Open or close the current call", commands: [["o", "toggleCall"], ["Enter", "toggleCall"]] },
   { keys: "e", help: "Next failed, denied or interrupted call", commands: [["e", "nextError", "Next failed, denied or interrupted call"]] },
   { keys: "t", help: "Show/hide all thinking", commands: [["t", "toggleThinking", "Show or hide all thinking"]] },

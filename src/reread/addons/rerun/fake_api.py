@@ -23,9 +23,9 @@ from reread.addons.rerun.aside import set_aside
 from reread.addons.rerun.beside import answer_beside
 from reread.addons.rerun.cassette import MAIN, ApiFault, Cassette, Object, request_texts
 from reread.addons.rerun.events import DELTA, cut_events, stream_events
-from reread.addons.rerun.names import learn, renamed
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.reports.made_up_names import learn, renamed
 from reread.session.session import Session
 from reread.session.session import open as open_session
 from reread.storage.safe_open import open_no_link

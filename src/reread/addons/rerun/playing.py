@@ -21,7 +21,6 @@ from reread.addons.rerun.comparison import (
     Comparison,
     PlayedCall,
     PlayedFile,
-    PlayedRequest,
 )
 from reread.addons.rerun.driver import Driver, PlayFailed
 from reread.addons.rerun.fake_api import FakeApi
@@ -33,6 +32,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.model.conversation import Call
+from reread.reports.two_runs import PlayedRequest
 from reread.session.context_parts import prompt_tokens
 from reread.session.session import Session
 from reread.session.session import open as open_session
@@ -43,6 +43,8 @@ SECONDS = 300.0
 SECONDS_PER_REQUEST = 10.0
 LARGEST_FILE = 256 << 20
 CLAUDE_MD = "CLAUDE.md"
+AGAINST = "against"
+"""The folder in that of `keep` for what the other client played."""
 CELL_ID = re.compile(rb'(?<=^   "id": ")[0-9a-f]{8}(?=",?$)', re.MULTILINE)
 
 
@@ -83,6 +85,8 @@ class Rerun(msgspec.Struct, kw_only=True):
     """Why it was not played to the end."""
     kept: str = ""
     """The transcript that was written now, if it was kept."""
+    record: str = ""
+    """The transcript that it is compared with, if that is still there."""
 
     @property
     def differences(self) -> list[str]:
@@ -154,11 +158,13 @@ def rerun(
         return _played(recorded, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
     other = against if isinstance(against, Client) else find_client(against)
     with closing(PassingFolder()) as folder:
-        first = _played(recorded, other, Tried(), live=live, turns=turns, keep=folder.path, seconds=seconds)
+        place = Path(keep) / AGAINST if keep is not None else folder.path
+        first = _played(recorded, other, Tried(), live=live, turns=turns, keep=place, seconds=seconds)
         if first.failure or not first.kept:
             return first
         with open_session(first.kept) as played:
-            return _played(played, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
+            found = _played(played, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
+    return found if keep is not None else msgspec.structs.replace(found, record="")
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -231,6 +237,7 @@ def _played(
                 notes=notes,
                 failure=failure,
                 kept=_kept(box, keep) if keep is not None else "",
+                record=str(recorded.path or ""),
             )
         finally:
             if played is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 
-from reread.addons.rerun.comparison import PartChange, PlayedCall
+from reread.addons.rerun.comparison import PlayedCall
 from reread.addons.rerun.playing import Rerun
 from reread.base.text import one_line, plural
 
@@ -37,6 +38,8 @@ def rerun_lines(found: Rerun) -> Iterator[str]:
     yield from _most([f"  {note}" for note in found.notes], head="not as it was")
     if found.kept:
         yield f"kept       {found.kept}"
+    if found.kept and found.record:
+        yield f"to read    {shlex.join(['reread', 'serve', found.record, '--beside', found.kept])}"
 
 
 def _calls(found: Rerun) -> Iterator[str]:
@@ -73,19 +76,13 @@ def _requests(found: Rerun) -> Iterator[str]:
     if not different:
         yield f"requests   {total} of {total} equal"
         return
-    counts = Counter(_change(change) for one in different for change in one.changes)
+    counts = Counter(change.words for one in different for change in one.changes)
     everywhere = [name for name, count in counts.items() if count == len(different)]
     if len(counts) == len(everywhere) and len(counts) <= 3:
         yield f"requests   {len(different)} of {total} differ, all at: {', '.join(everywhere)}"
         return
     yield f"requests   {len(different)} of {total} differ"
     yield from _most([f"  {count:>4} × {name}" for name, count in counts.most_common()])
-
-
-def _change(change: PartChange) -> str:
-    what = f"{change.kind} {change.name}".strip()
-    more = f" {change.tokens:+,} tokens" if change.tokens else ""
-    return f"{what}{more}" if change.change == "edited" else f"{what} {change.change}{more}"
 
 
 def _most(lines: list[str], head: str = "") -> Iterator[str]:
