@@ -22,6 +22,8 @@ SHORTEST_PART = 2
 LETTERS = ascii_lowercase + digits
 MOST_WORDS = 20_000
 """How many words are compared with one that may be mistyped, the most common ones."""
+MOST_STEMMED = 1000
+"""How many words with the same beginning may be forms of one, the most common ones."""
 SHORTEST_STEM = 3
 """A shorter stem is that of too many words."""
 MOST_FORMS = 4
@@ -84,7 +86,7 @@ class Vocabulary:
         start = root.removesuffix("i")  # that of query and queries is queri
         if has_single(word) or not word.isalpha() or len(start) < SHORTEST_STEM or not word.startswith(start):
             return []
-        found = (one for one in self.beginning(start, MOST_WORDS) if one != word and stem(one, language) == root)
+        found = (one for one in self.beginning(start, MOST_STEMMED) if one != word and stem(one, language) == root)
         counts = {one: self.frequency(one) for one in found if self.has(Words((one,)))}
         return sorted(counts, key=lambda one: (-counts[one], one))[:MOST_FORMS]
 
