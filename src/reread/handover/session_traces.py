@@ -16,7 +16,7 @@ from reread.archive.prune import PruneOutcome
 from reread.archive.source_files import is_named_after, is_transcript
 from reread.base import jsontext
 from reread.base.coerce import as_dict
-from reread.catalog.headers import read_header
+from reread.catalog.headers import DesktopTitles, read_header
 from reread.catalog.resolve import resolve_session
 from reread.catalog.store import captures_with
 from reread.disk import layout
@@ -134,7 +134,7 @@ def find_traces(session: str | Path, root: str | Path | Sequence[str | Path] | N
         path = Path(os.path.abspath(resolve_session(session, root=root)))  # noqa: PTH100
     except NotFound as error:
         return _left(str(session), roots, error, now=now)
-    header = read_header(path)
+    header = DesktopTitles().add(read_header(path))
     id = path.stem if is_prompts(path) else Path(original_name(path.name)).stem
     config = path.parents[1] if is_prompts(path) else config_of(path)
     if config is not None and (layout.is_archive(config) or config.is_relative_to(mirrors_folder())):
