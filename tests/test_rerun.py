@@ -577,6 +577,26 @@ def test_a_person_answers_as_recorded() -> None:
     assert recorded_decision(None, {})["behavior"] == "deny"
 
 
+REFUSED = (
+    ("2.0.55", result("t1", "The tester says no.", is_error=True), (), True),
+    ("2.0.55", result("t1", "Exit code 1\nThe tester says no.", is_error=True), (), False),
+    ("2.0.55", result("t1", "<tool_use_error>Unknown</tool_use_error>", is_error=True), (), False),
+    ("2.0.55", result("t1", "The tester says no."), (), False),
+    ("1.0.128", result("t1", "ls: no such file", is_error=True), (), False),
+    ("1.0.128", result("t1", "Stop here.", is_error=True), [user("[Request interrupted by user for tool use]")], True),
+)
+
+
+@pytest.mark.parametrize(("version", "told_back", "after", "no"), REFUSED)
+def test_a_no_in_words_of_its_own_is_said_again(version: str, told_back: Object, after: Any, no: bool) -> None:
+    rows = [user("Try"), reply(use("t1", command="touch x"), id="m1"), answer(told_back), *after]
+    session = read(*({**row, "version": version} for row in told(*rows)))
+    refused = scene_of(session).refused
+    assert refused == ({"t1"} if no else set())
+    said = recorded_decision(session.calls[0], {"input": {}}, refused=refused)
+    assert said["behavior"] == ("deny" if no else "allow") and (said.get("message") == told_back["content"]) is no
+
+
 NAMES = (
     (
         "running with ID: b05m25hd2. Output: /t/b05m25hd2.output",

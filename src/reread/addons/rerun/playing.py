@@ -352,7 +352,8 @@ def _play(
         found = calls.get(str(asked.get("tool_use_id")))
         same = (one for one in calls.values() if (one.name, one.input) == (asked.get("tool_name"), asked.get("input")))
         call = found or next(same, None)
-        said = recorded_decision(call, asked, ends_turn=call is not None and api.cassette.ends_turn(call.id))
+        ends_turn = call is not None and api.cassette.ends_turn(call.id)
+        said = recorded_decision(call, asked, ends_turn=ends_turn, refused=scene.refused)
         if call is not None and said["behavior"] == "deny":
             box.forget(call.id)
         return said
