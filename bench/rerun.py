@@ -224,8 +224,8 @@ CHANGES = {
     "memory edited": Change(lambda _: {"claude_md": "Always answer in rhymes.\n"}, MEMORY),
     "memory grown": Change(lambda _: {"claude_md": "Be brief.\n" * 300}, MEMORY),
     "system prompt": Change(lambda _: {"system_prompt": "Answer in rhymes."}, frozenset({"system"})),
-    # The client puts a language and a style into the block of the model's name, and a remark after the list of skills.
-    "output style": Change(settings(outputStyle="Explanatory"), frozenset({"system", "reminder", "skills"})),
+    # With a style, the client has another first sentence, too.
+    "output style": Change(settings(outputStyle="Explanatory"), frozenset({"system", "reminder"})),
     "language": Change(settings(language="German"), frozenset({"reminder"})),
     # For another model the client has other words in nearly every part.
     "model": Change(

@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import bytecode  # noqa: F401
 import effort
@@ -82,6 +83,19 @@ def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     most tests do. The fixture `monkeypatch` is left to the tests: else what they patch would still be patched when
     `tmp_path` is deleted.
     """
+    with _own_folders(tmp_path_factory):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Do the same for what several tests share, which is made before `own_store`."""
+    with _own_folders(tmp_path_factory):
+        yield
+
+
+@contextmanager
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     own = tmp_path_factory.getbasetemp() / f"own-{next(_numbers)}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REREAD_HOME", str(own / "store"))

@@ -332,7 +332,7 @@ def count_calls(path: Path) -> None:
     for by in ("tool", "failure", "file", "agent", "day"):
         report = reread.stats(path, by=by, cache=False)
         list(report_lines(report, width=100))
-        list(call_lines(report, listed_calls(report.items), width=100))
+        list(call_lines(report, listed_calls(report.items), report.items, width=100))
         report.to_csv()
         jsontext.dumps(report_value(report))
 

@@ -88,6 +88,54 @@ def test_up_to_a_turn_what_came_later_is_not_known(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_is_as_the_session_left_it() -> None:
+    gone = asked(
+        "r", "Bash", "", command="rm /work/app/old.py", data={"stdout": "", "stderr": "", "interrupted": False}
+    )
+    made = reread.brief(read(*told(user("x"), *wrote("w", "/work/app/old.py"), *gone)), redact=False)
+    assert [(one.action, one.turn) for one in made.files] == [("deleted", 1)]
+
+
+@pytest.mark.skipif(FOLDER is None, reason="REREAD_REAL_CLIENT names no folder")
+def test_a_file_that_a_rewind_took_away_is_deleted() -> None:
+    (path,) = Path(FOLDER or "").glob("data/2.1.325/tui_rewind/projects/*/*.jsonl")
+    now = {one.path: one.action for one in reread.brief(path).files}
+    assert now == {"new.txt": "deleted", "README.md": "edited"}
+    early = reread.brief(f"{path}:1")
+    assert not early.files and early.ended is not None and early.ended < (reread.brief(path).ended or early.ended)
+
+
+@pytest.mark.parametrize(
+    ("command", "data", "said"),
+    [
+        ("pytest -q 2>&1", None, "passed"),
+        ("cd x && (pytest -q && ruff check .)", None, "passed"),
+        ("pytest -q && git commit -m 'One; two | three'", None, "passed"),
+        ("pytest -q 2>&1 | tail -3", None, "ran, with unknown outcome,"),
+        ("pytest -q || true", None, "ran, with unknown outcome,"),
+        ("pytest -q; echo done", None, "ran, with unknown outcome,"),
+        ("echo $(pytest -q)", None, "ran, with unknown outcome,"),
+        ("pytest -q", {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, "ran, with unknown outcome,"),
+    ],
+)
+def test_tests_passed_only_if_their_command_says_so(command: str, data: Any, said: str, tmp_path: Path) -> None:
+    records = told(user("x"), *asked("b", "Bash", "1 failed", command=command, data=data))
+    made = reread.brief(read(*records), redact=False)
+    assert made.commands == [f"`{command}` {said} in turn 1"]
+    write(tmp_path, *records)
+    ((session,),) = (project.sessions for project in reread.digest(since="2000", root=tmp_path).projects)
+    passed = said == "passed"
+    assert [(one.passed, one.unknown, one.last_passed) for one in session.tests] == [
+        (passed, not passed, passed or None)
+    ]
+
+
+def test_what_failed_after_the_tests_is_no_failure_of_theirs() -> None:
+    for command, said in (("pytest -q", "failed"), ("pytest -q && git push", "ran, with unknown outcome,")):
+        call = asked("b", "Bash", "Exit code 1", is_error=True, command=command)
+        assert reread.brief(read(*told(user("x"), *call))).commands == [f"`{command}` {said} in turn 1"]
+
+
 def test_an_error_that_passed_since_is_said_to_have(tmp_path: Path) -> None:
     failed = asked("b", "Bash", "Exit code 1\n1 failed", is_error=True, command="pytest -q")
     made = reread.brief(read(*told(user("x"), *failed, *asked("b2", "Bash", "2 passed", command="pytest -q"))))

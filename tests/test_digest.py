@@ -81,7 +81,7 @@ def test_a_run_of_tests_that_was_denied_is_none(tmp_path: Path) -> None:
     write(tmp_path, *told(*records), name=SESSION)
     ((session,),) = (project.sessions for project in reread.digest(since="2000", root=tmp_path).projects)
     (one,) = session.tests
-    assert (one.command, one.passed, one.failed, one.last_passed) == ("pytest -q", 1, 2, False)
+    assert (one.command, one.passed, one.failed, one.unknown, one.last_passed) == ("pytest -q", 1, 2, 0, False)
 
 
 def _called(id: str, text: str, bad: bool) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -189,3 +190,14 @@ def test_every_guard_that_mutants_break_is_there() -> None:
     files = {word for row in guards.GUARDS for word in row.tests.split() if word.startswith("tests/")}
     assert gone == []
     assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
+
+
+@pytest.fixture(name="shared", scope="module")
+def _shared() -> list[str]:
+    return [os.environ[name] for name in ("REREAD_HOME", "REREAD_CACHE")]
+
+
+def test_what_tests_share_lies_in_no_folder_of_this_machine(
+    shared: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert all(Path(folder).is_relative_to(tmp_path_factory.getbasetemp()) for folder in shared)

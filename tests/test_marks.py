@@ -80,6 +80,12 @@ class TestTags:
             reread.tag_sessions(SESSION, add=[word])
         assert Annotations().all() == {}
 
+    def test_they_are_taken_away_from_a_session_that_is_named(self, config: Path) -> None:
+        reread.tag_sessions(SESSION, add="release")
+        with pytest.raises(Misuse, match="Name a session"):
+            cli("tag", "--remove", "release")
+        assert reread.tag_sessions(SESSION)[0].tags == ("release",)
+
     def test_there_are_not_too_many_and_star_and_note_stay(self, config: Path) -> None:
         Annotations().change(SESSION, starred=True, note="mine")
         reread.tag_sessions(SESSION, add=[f"t{n}" for n in range(MOST_TAGS)])
@@ -213,6 +219,12 @@ class TestArchive:
             reread.archive_sessions(loose)
         with pytest.raises(Misuse, match="--demo"):
             cli("archive", "--demo", "latest")
+
+    def test_a_session_with_a_later_prompt_is_not_said_to_be_archived(self, config: Path) -> None:
+        write(config, OTHER, user("From a clock that is ahead"), hours=24 * 365 * 100)
+        with pytest.raises(Misuse, match=f"{OTHER} is not archived"):
+            reread.archive_sessions(OTHER)
+        assert not archived()
 
     def test_what_the_app_has_archived_is_taken_out_there(self, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sys.platform", "linux")

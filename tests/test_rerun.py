@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -28,9 +29,10 @@ from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.inside import dry_shell, mcp_server
 from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, listed_agents, recorded_decision, scene_of
 from reread.addons.rerun.stand_in import stand_in_servers
+from reread.addons.rerun.text import rerun_lines
 from reread.addons.rerun.web_pages import PagesPlan, stand_in_pages
 from reread.cli import reread as command
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse, NotFound, Unwritable
 from reread.reports.made_up_names import learn, renamed, settled
 
 Object = dict[str, Any]
@@ -575,6 +577,26 @@ def test_a_person_answers_as_recorded() -> None:
     assert recorded_decision(None, {})["behavior"] == "deny"
 
 
+REFUSED = (
+    ("2.0.55", result("t1", "The tester says no.", is_error=True), (), True),
+    ("2.0.55", result("t1", "Exit code 1\nThe tester says no.", is_error=True), (), False),
+    ("2.0.55", result("t1", "<tool_use_error>Unknown</tool_use_error>", is_error=True), (), False),
+    ("2.0.55", result("t1", "The tester says no."), (), False),
+    ("1.0.128", result("t1", "ls: no such file", is_error=True), (), False),
+    ("1.0.128", result("t1", "Stop here.", is_error=True), [user("[Request interrupted by user for tool use]")], True),
+)
+
+
+@pytest.mark.parametrize(("version", "told_back", "after", "no"), REFUSED)
+def test_a_no_in_words_of_its_own_is_said_again(version: str, told_back: Object, after: Any, no: bool) -> None:
+    rows = [user("Try"), reply(use("t1", command="touch x"), id="m1"), answer(told_back), *after]
+    session = read(*({**row, "version": version} for row in told(*rows)))
+    refused = scene_of(session).refused
+    assert refused == ({"t1"} if no else set())
+    said = recorded_decision(session.calls[0], {"input": {}}, refused=refused)
+    assert said["behavior"] == ("deny" if no else "allow") and (said.get("message") == told_back["content"]) is no
+
+
 NAMES = (
     (
         "running with ID: b05m25hd2. Output: /t/b05m25hd2.output",
@@ -741,8 +763,6 @@ def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
         pytest.skip("this system closes no box")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
     (tmp_path / "t").mkdir()
-    import tempfile
-
     monkeypatch.setattr(tempfile, "tempdir", None)
     program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
@@ -750,7 +770,7 @@ def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
     program.chmod(0o755)
     path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
     found = reread.rerun(path, client=program, seconds=3.0 if "time" in why else 60.0)
-    assert why in found.failure and not found.is_equal, what
+    assert why in found.failure and not found.is_equal and not found.is_decided, what
     assert not list((tmp_path / "t").iterdir())
     assert not left_running(str(tmp_path / "t"))
 
@@ -782,6 +802,97 @@ def until(condition: Any, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+FOLDERS = (
+    "/",
+    "/etc",
+    "../../x",
+    "/home/sam/../../etc",
+    "/proc/1",
+    "x",
+    "/a\0b",
+    "/" + "x" * 5000,
+    "/d" * 2000,
+    "",
+    "/x\ny",
+)
+PATHS = (
+    *(
+        "/etc/passwd",
+        "../../../etc/passwd",
+        "/home/sam/../../../etc/shadow",
+        f"{PROJECT}/a\0b",
+        f"{PROJECT}/{'y' * 300}",
+    ),
+    *(
+        f"{PROJECT}/{'d/' * 2000}f",
+        "/dev/null",
+        "/proc/self/mem",
+        PROJECT,
+        "",
+        f"{PROJECT}/\udc80",
+        f"{PROJECT}/\ud800",
+    ),
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the box needs Linux")
+@pytest.mark.parametrize("hostile", [{"cwd": cwd} for cwd in FOLDERS] + [{"path": path} for path in PATHS])
+def test_a_box_is_made_of_hostile_folders_and_paths(
+    hostile: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with closing(Box(scene_of(edited(**hostile)))) as box:
+        made = [path for path in box.top.rglob("*") if path.is_file()]
+        assert made and all(path.resolve().is_relative_to(box.top) for path in made)
+        assert [path.name for path in tmp_path.iterdir()] == [box.top.name]
+        assert playing._files(edited(**hostile), box) is not None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_where_the_record_has_a_folder_is_named() -> None:
+    scene = scene_of(edited())
+    scene.files = [SceneFile(f"{PROJECT}/a", b"x", True), SceneFile(f"{PROJECT}/a/b", b"x", True)]
+    with closing(Box(scene)) as box:
+        assert (box.work / "a").read_bytes() == b"x"
+    assert any("a/b cannot be a file" in note for note in scene.notes)
+
+
+def test_what_cannot_be_started_is_not_played(tmp_path: Path) -> None:
+    path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
+    program = tmp_path / "claude"
+    program.write_text("#!/no/such/shell\n")
+    for mode in (0o644, 0o755):
+        program.chmod(mode)
+        done = played(path, "--client", program)
+        assert done.exit_code == 3 and "does not start" in done.output
+    program.write_text("#!/bin/sh\necho 1.2.3\n")
+    refused = played(path, "--client", program, "--keep", path / "kept")
+    assert isinstance(refused.exception, Unwritable) and "Cannot keep" in str(refused.exception)
+
+
+def a_rerun(**given: Any) -> Any:
+    values: Object = {"session": "s", "title": "t", "recorded": None, "played": "1.2.3", "dry": True, "seconds": 1.0}
+    values |= {"calls": [], "requests": [], "sent": 1, "beside": 0, "files": [], "unrecorded": [], "unreached": 0}
+    return playing.Rerun(**{**values, "tokens": None, "notes": [], **given})
+
+
+CODES = (({}, 0), ({"unrecorded": ["a request of the main thread"]}, 3), ({"failure": "the client ended"}, 3))
+
+
+@table(("given", "code"), CODES)
+def test_the_exit_code_is_3_if_what_came_next_is_not_known(given: Any, code: int) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(playing, "rerun", lambda *_, **__: a_rerun(**given))
+        path = write(Path(folder), *told(user("Hi"), reply("Hello.", id="m1")))
+        assert played(path).exit_code == code
+
+
+def test_the_command_is_said_that_opens_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record, kept = tmp_path / "a b.jsonl", str(tmp_path / "k.jsonl")
+    assert f"reread serve '{record}' --beside {kept}" in "\n".join(rerun_lines(a_rerun(kept=kept, record=str(record))))
+    assert "--beside" not in "\n".join(rerun_lines(a_rerun(kept=kept)))
 
 
 def test_hooks_that_were_recorded_are_named_as_not_played() -> None:

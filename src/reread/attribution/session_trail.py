@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reread.accounting.prices import current_prices
-from reread.base.choices import DENIED, DONE
+from reread.base.choices import DENIED
 from reread.disk.derived_cache import known_path
 from reread.facts.counting import count_used
 from reread.facts.schema import ANSWER, CALL, FILE, GIT_COMMIT, ORIGIN, PROMPT, PULL_REQUEST, SESSION, TURN, FactTable
@@ -86,7 +86,7 @@ class _TrailRows:
         self._turns = self._with_origin(TURN, "t.number, t.time, t.ended, t.model, t.written", "t.number IS NOT NULL")
         self._calls = self._with_origin(
             CALL,
-            "t.main_turn, t.state, t.tests, t.undoes",
+            "t.main_turn, t.state, t.tests, t.tests_passed, t.undoes",
             f"t.main_turn IS NOT NULL AND (t.tests IS NOT NULL OR t.undoes IS NOT NULL OR t.state = '{DENIED}')",
         )
         self._prompts = self._with_origin(PROMPT, "t.turn, t.active, t.kind, t.text", "t.turn IS NOT NULL")
@@ -131,9 +131,9 @@ class _TrailRows:
                     ended=ended or 0,
                     cost_usd=money.dollars if money is not None else None,
                     model=model,
-                    tests=test_runs((tests, state == DONE) for state, tests, _ in calls[number] if tests is not None),
-                    undoing=list(dict.fromkeys(undoes for _, _, undoes in calls[number] if undoes is not None)),
-                    denied=sum(state == DENIED for state, _, _ in calls[number]),
+                    tests=test_runs(row[1:3] for row in calls[number]),
+                    undoing=list(dict.fromkeys(undoes for *_, undoes in calls[number] if undoes is not None)),
+                    denied=sum(state == DENIED for state, *_ in calls[number]),
                     dropped=dropped[number],
                     written=written or b"",
                 )

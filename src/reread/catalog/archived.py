@@ -45,13 +45,17 @@ def is_archived(header: Header) -> bool:
     """True if a session is archived and nobody has typed a prompt into it since, as far as is known by now."""
     if header.archived or header.captured or header.prompts_only:
         return header.archived
-    mark = _read_mark(header.path)
-    if mark is None or not mark.archived:
-        return False
-    return header.updated is None or header.updated <= mark.at or not _was_prompted(header.path, mark.at)
+    mark = read_mark(header.path)
+    return mark is not None and mark.archived and not is_prompted_since(header, mark)
 
 
-def _read_mark(transcript: str) -> Mark | None:
+def is_prompted_since(header: Header, mark: Mark) -> bool:
+    """True if somebody has typed a prompt into a session after it was marked."""
+    return header.updated is not None and header.updated > mark.at and _was_prompted(header.path, mark.at)
+
+
+def read_mark(transcript: str) -> Mark | None:
+    """Return what the mark of a session says; None if there is none."""
     path = mark_path(transcript)
     if not os.path.isdir(os.path.dirname(path)):  # noqa: PTH120
         return None

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from reread.base.format import time_text
 from reread.catalog.annotations import Annotations
-from reread.catalog.archived import mark_path
+from reread.catalog.archived import is_prompted_since, mark_path, read_mark
 from reread.catalog.header import Header
 from reread.catalog.headers import sessions
 from reread.catalog.resolve import resolve_session
@@ -62,12 +63,12 @@ def archive_sessions(
     found = _named(names, root)
     for header in found:
         _require_own(header)
-    for header in found:
+
+    def apply(value: dict[str, Any]) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        value |= {"archived": not undo, "at": now, "by": "reread"}
 
-        def apply(value: dict[str, Any], at: str = now) -> None:
-            value |= {"archived": not undo, "at": at, "by": "reread"}
-
+    for header in found:
         path = Path(mark_path(header.path))
         remove_unfinished(path.parent)
         change_object(path, apply, guard=layout.default_store() / LOCK)
@@ -77,6 +78,9 @@ def archive_sessions(
     for header in found:
         if header.id in apps and apps[header.id].archived:
             raise Misuse(f"The Claude desktop app has archived {header.id}; take it out of the archive there.")
+        mark = read_mark(header.path)
+        if not undo and mark is not None and mark.archived and is_prompted_since(header, mark):
+            raise Misuse(f"{header.id} is not archived: a prompt in it is from after {time_text(mark.at)}.")
     return found
 
 

@@ -40,7 +40,11 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "keep": {1: "a file could not be kept, or is damaged; the timer could not be started; or you said no"},
     "capture": {"other": "that of the command, or 128 plus the signal that ended it; 74 if not all could be recorded"},
     "resume": {1: f"{_NO_PROJECT}, or you said no", "other": "that of Claude Code"},
-    "rerun": {0: "everything is equal", 1: "something differs", 3: "it could not be played"},
+    "rerun": {
+        0: "everything is equal",
+        1: "something differs",
+        3: "it could not be played: the client did not start or end, or asked for what is not recorded",
+    },
     "replay": {"other": "with `--as-claude`, that of the recorded run, or 3 if the recording does not fit"},
     "export": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or a page of several could not be written", 3: _UNDECIDED},
     "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}", 3: _UNDECIDED},

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.shell_words import quote_command
 from reread.cli._option_types import SESSION
 from reread.cli._options import end_report, is_filtered, listing_options
-from reread.cli._output import print_json, print_lines, print_notice, terminal_width
+from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
+    from reread.base.address import Address
     from reread.render.text_table import Styled
     from reread.reports.report import Report
 
@@ -64,6 +66,21 @@ def print_report(
         width, notes = terminal_width(), more()
         lines = report_lines(report, width=width, command=command)
         print_lines([line] for line in (*lines, *wrapped_notes(notes, width)))
+
+
+def print_end_of_list(listed: int, count: int, what: str, first: Address | None, roots: Sequence[Path]) -> None:
+    """Say how one is shown of a list, and how many more there are."""
+    from reread.base.format import number_text
+    from reread.base.text import plural
+    from reread.storage.user_paths import reread_words
+
+    more = f"{plural(listed, what)} of {number_text(count)}; -n N lists more." if listed < count else ""
+    one = ""
+    if first is not None:
+        address = first._replace(session=ids_to_type(roots).get(first.session, first.session))
+        one = f"`{quote_command([*reread_words(roots), 'show', str(address)])}` shows the first."
+    if more or one:
+        print_notice(" ".join(filter(None, (more, one))))
 
 
 def is_empty(report: Report) -> bool:

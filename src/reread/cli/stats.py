@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.base.format import number_text
 from reread.base.scope_options import ALL
-from reread.base.text import plural
 from reread.cli._option_types import STATS_GROUPS
 from reread.cli._options import (
     is_filtered,
@@ -17,8 +15,16 @@ from reread.cli._options import (
     merged_roots,
     scope_options,
 )
-from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
-from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
+from reread.cli._output import ids_to_type, print_json, print_lines, progress, terminal_width
+from reread.cli._report import (
+    csv_option,
+    end_of_report,
+    is_empty,
+    print_end_of_list,
+    print_report,
+    refuse_two_forms,
+    report_options,
+)
 
 if TYPE_CHECKING:
     from reread.reports.report import Report
@@ -99,6 +105,5 @@ def _print_calls(report: Report, limit: int | None, roots: list[Path], *, as_jso
         return
     listed = listed_calls(calls[: limit or MOST_LISTED])
     width = terminal_width() or WIDTH
-    print_lines([line] for line in call_lines(report, listed, ids=ids_to_type(roots), width=width))
-    if len(listed) < len(calls):
-        print_notice(f"{plural(listed, 'call')} of {number_text(len(calls))}; -n N lists more.")
+    print_lines([line] for line in call_lines(report, listed, calls, ids=ids_to_type(roots), width=width))
+    print_end_of_list(len(listed), len(calls), "call", listed[0].address if listed else None, roots)

@@ -10,6 +10,7 @@ from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import SESSION
 from reread.cli._options import json_option, merged_roots, root_options
 from reread.cli._output import print_json, print_notice
+from reread.errors import Misuse
 
 
 @click.command()
@@ -45,6 +46,8 @@ def tag(
     from reread.catalog.marks import tag_sessions, tags
 
     if name is None:
+        if remove:
+            raise Misuse("Name a session to take tags away from: `reread tag SESSION --remove WORD`.")
         known = tags()
         if as_json:
             print_json(known)

@@ -28,13 +28,21 @@ from reread.cli._output import (
     terminal_width,
 )
 from reread.cli._paths import PathName
-from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
+from reread.cli._report import (
+    csv_option,
+    end_of_report,
+    is_empty,
+    print_end_of_list,
+    print_report,
+    refuse_two_forms,
+    report_options,
+)
 from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
 MOST_LISTED = 50
-"""So many cache breaks are listed unless -n says how many."""
+"""So many responses or cache breaks are listed unless -n says how many."""
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
@@ -69,7 +77,9 @@ if TYPE_CHECKING:
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @limit_option
 @scope_options(*OF_RESPONSES)
-@click.option("--list", "as_list", is_flag=True, help="With --by cache: list the cache breaks of each group.")
+@click.option(
+    "--list", "as_list", is_flag=True, help="List the responses of each group, or cache breaks with --by cache."
+)
 @csv_option
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
@@ -102,13 +112,14 @@ def usage(
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
     or subagents), block (5 hours), person, machine and team (of the machine that wrote a file). If the client reported
     a cost, both that and the computed cost are shown. `--by cache` shows what had to be written to the cache again, by
-    cause, and with --list each cache break with its address, the dearest first.
+    cause. --list names the responses or the cache breaks of each group with their addresses, the dearest first.
 
     \b
     reread usage --since 30d
     reread usage --by session --sort cost --min-cost 0.50
     reread usage --by repository,model --json
     reread usage --by cache --since 7d
+    reread usage --since today --list
     reread usage --by cache --list -n 20
     reread usage ./run.jsonl latest
     reread usage --since today --fail-over 50
@@ -129,8 +140,6 @@ def usage(
         _print_prices(table, as_json)
         return
     is_of_breaks = CACHE in options["by"].split(",")
-    if as_list and not is_of_breaks:
-        raise Misuse("--list names cache breaks; use it with --by cache.")
     if is_of_breaks:
         refuse_for_breaks(ctx)
     roots = merged_roots(ctx, root)
@@ -143,6 +152,8 @@ def usage(
     counted = {name: options[name] for name in ("by", "keep_deleted")}
     with progress("reading", None) as step:
         report = usage_in(scope, prices=table, cache=not no_cache, progress=step, **counted)
+    most = options.pop("limit")
+    options["limit"] = None if as_list else most
     report = arrange(report, **{name: options[name] for name in ("sort", "min_cost", "limit")})
 
     def more() -> list[tuple[str, str]]:
@@ -155,8 +166,11 @@ def usage(
             note.append(("plain", f"Sessions without usage of their own: {unused:,}."))
         return note
 
-    print_report(report, options, as_json=as_json, as_csv=as_csv, more=more)
-    if not (as_json or as_csv or sessions or roots or is_filtered(options)):
+    if as_list and (as_json or not is_empty(report)):
+        _print_responses(report, most, roots, as_json=as_json)
+    else:
+        print_report(report, options, as_json=as_json, as_csv=as_csv, more=more)
+    if not (as_json or as_csv or as_list or sessions or roots or is_filtered(options)):
         _print_budgets()
     end_of_report(
         ctx,
@@ -241,20 +255,34 @@ def _print_breaks(
 
 def _print_list(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
     """Print each cache break of a report with its address, the dearest first."""
-    from reread.base.format import number_text
-    from reread.base.text import plural
     from reread.render.report_table import break_lines  # loaded late, as all here: most reports list none
+    from reread.render.text_table import WIDTH
     from reread.reports.cache_report import break_address, dearest_breaks
 
     breaks = dearest_breaks(report)
-    listed = breaks[:limit]
     if as_json:
-        print_json([{**one, "address": str(break_address(one))} for one in listed])
+        print_json([{**one, "address": str(break_address(one))} for one in breaks[:limit]])
         return
     listed = breaks[: limit or MOST_LISTED]
-    print_lines([line] for line in break_lines(report, listed, ids=ids_to_type(roots), width=terminal_width()))
-    if len(listed) < len(breaks):
-        print_notice(f"{plural(listed, 'cache break')} of {number_text(len(breaks))}; -n N lists more.")
+    shown = break_lines(report, listed, breaks, ids=ids_to_type(roots), width=terminal_width() or WIDTH)
+    print_lines([line] for line in shown)
+    print_end_of_list(len(listed), len(breaks), "cache break", break_address(listed[0]) if listed else None, roots)
+
+
+def _print_responses(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
+    """Print the responses behind the figures of a report, the dearest first."""
+    from reread.render.report_table import response_lines
+    from reread.render.text_table import WIDTH
+    from reread.reports.response_list import dearest_responses, listed_response_value, listed_responses
+
+    responses = dearest_responses(report)
+    if as_json:
+        print_json(list(map(listed_response_value, listed_responses(responses[:limit]))))
+        return
+    listed = listed_responses(responses[: limit or MOST_LISTED])
+    shown = response_lines(report, listed, responses, ids=ids_to_type(roots), width=terminal_width() or WIDTH)
+    print_lines([line] for line in shown)
+    print_end_of_list(len(listed), len(responses), "response", listed[0].address if listed else None, roots)
 
 
 def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path], *, cache: bool) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words, one_line
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call
+from reread.tools.bash import is_left_running
 
 LONGEST_SHOWN = 100
 """Characters of a command that are shown."""
@@ -27,6 +28,9 @@ _TASK_RUNNERS = frozenset(
 """Programs that run tests if that is what they are told."""
 _LAUNCHERS = frozenset("-m run exec sudo time npx uv poetry pdm hatch bundle".split())
 """Words after which the name of another program follows."""
+_UNJOINED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\d*[<>]&\d*|&>""", re.DOTALL)
+"""What joins no commands, although it may have the signs that do: texts in quotes, and redirections."""
+_JOINT = re.compile(r"(&&|[;&|()\n])")
 
 
 def shell_command(call: Call) -> str:
@@ -42,9 +46,27 @@ def undoing_command(command: str) -> str | None:
 def testing_command(call: Call) -> str | None:
     """Return the beginning of the command of a call if it ran tests."""
     command = as_str(as_dict(call.input).get("command"))
-    if command is None or call.state not in (DONE, FAILED) or not runs_tests(command.partition("<<")[0]):
+    if command is None or call.state not in (DONE, FAILED) or not runs_tests(command):
         return None
     return short_command(command)
+
+
+def tests_passed(call: Call) -> bool | None:
+    """Return whether the tests that a call ran passed; None if how its command ended does not tell.
+
+    It does not if they run in the background, or if something comes after them that runs either way, such as `| tail`.
+    """
+    pieces = _pieces(as_str(as_dict(call.input).get("command")) or "")
+    last = next((at for at in reversed(range(0, len(pieces), 2)) if _starts_tests(pieces[at])), None)
+    if last is None or any(piece.endswith("$") for piece in pieces[:last]) or is_left_running(call.tool_call):
+        return None
+    after = set(pieces[last + 1 :: 2]) - {")"}
+    return call.state == DONE if not after or (after == {"&&"} and call.state == DONE) else None
+
+
+def _pieces(command: str) -> list[str]:
+    """Return the commands that a command has, and between each two what joins them; input in the text is left out."""
+    return _JOINT.split(_UNJOINED.sub(" _ ", command).partition("<<")[0].rstrip("; \n"))
 
 
 def written_lines(call: Call) -> array[int]:
@@ -60,16 +82,19 @@ def short_command(command: str) -> str:
 
 def runs_tests(command: str) -> bool:
     """True if one of the programs that a command starts runs tests."""
-    for part in re.split(r"[;&|()\n]", command):
-        words = [word.rpartition("/")[2] for word in part.split()]
-        while words and "=" in words[0]:  # a variable that is set for the program
-            del words[0]
-        for number, word in enumerate(words):
-            if number and words[number - 1] not in _LAUNCHERS:
-                continue
-            told = [after for after in words[number + 1 : number + 3] if after not in ("run", "build")]
-            if word in _RUNNERS or (word in _TASK_RUNNERS and told and told[0].startswith("test")):
-                return True
+    return any(map(_starts_tests, _pieces(command)[::2]))
+
+
+def _starts_tests(command: str) -> bool:
+    words = [word.rpartition("/")[2] for word in command.split()]
+    while words and "=" in words[0]:  # a variable that is set for the program
+        del words[0]
+    for number, word in enumerate(words):
+        if number and words[number - 1] not in _LAUNCHERS:
+            continue
+        told = [after for after in words[number + 1 : number + 3] if after not in ("run", "build")]
+        if word in _RUNNERS or (word in _TASK_RUNNERS and told and told[0].startswith("test")):
+            return True
     return False
 
 

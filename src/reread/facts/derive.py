@@ -19,6 +19,7 @@ from reread.facts.commands import (
     shell_command,
     signature,
     testing_command,
+    tests_passed,
     undoing_command,
     written_lines,
 )
@@ -282,8 +283,9 @@ def _call_key(call: Call) -> CallKey:
 
 
 def _told_by(call: Call) -> Row:
-    """Return the command of a call if it ran tests, and if it undid something."""
-    return testing_command(call), undoing_command(shell_command(call))
+    """Return the command of a call if it ran tests, whether they passed, and the command if it undid something."""
+    tests = testing_command(call)
+    return tests, tests_passed(call) if tests else None, undoing_command(shell_command(call))
 
 
 def calls_of(conversation: Conversation) -> Iterator[tuple[Call, Row]]:

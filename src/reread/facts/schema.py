@@ -303,6 +303,7 @@ CALL = FactTable(
         Column("skill", TEXT, "The skill that it loads, or on behalf of which it was made."),
         _inner("main_turn", INTEGER, "The turn of the main thread that it was made in, or that began its agent."),
         _inner("tests", TEXT, "The beginning of a command that ran tests."),
+        _inner("tests_passed", BOOLEAN, "Whether these tests passed; NULL if how the command ended does not tell."),
         _inner("undoes", TEXT, "The beginning of a command that puts files back to what git has."),
         _UUID,
         _table("exit_code", INTEGER, "The exit code of the program it ran, if the result says so.", "keep"),

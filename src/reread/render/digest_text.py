@@ -148,7 +148,7 @@ def _outcome(one: DigestSession) -> str:
         lines = f"+{sum(file.added for file in one.files)} −{sum(file.removed for file in one.files)}"
         facts.append(f"{plural(len(one.files), 'file')} {lines}")
     if one.tests:
-        facts.append("tests passed" if one.tests[-1].last_passed else "tests failed")
+        facts.append(f"tests {_ended(one.tests[-1].last_passed)}")
     facts += [_cost(one.cost_usd) if one.cost_usd is not None else "", one.session[:8]]
     return safe_line(" · ".join(fact for fact in (one.title or "Untitled", *facts) if fact))
 
@@ -189,10 +189,16 @@ def _session_lines(one: DigestSession) -> Iterator[Line]:
 
 def test_text(test: DigestTest) -> str:
     runs = ", ".join(
-        f"{plural(count, 'run')} {word}" for count, word in ((test.passed, "passed"), (test.failed, "failed")) if count
+        f"{plural(count, 'run')} {_ended(passed)}"
+        for count, passed in ((test.passed, True), (test.failed, False), (test.unknown, None))
+        if count
     )
-    last = f"; the last run {'passed' if test.last_passed else 'failed'}" if test.passed and test.failed else ""
+    last = f"; the last run {_ended(test.last_passed)}" if test.passed and test.failed else ""
     return f"{safe_line(test.command)}: {runs}{last}"
+
+
+def _ended(passed: bool | None) -> str:
+    return "with unknown outcome" if passed is None else "passed" if passed else "failed"
 
 
 def _list(head: str, items: list[str]) -> Iterator[Line]:

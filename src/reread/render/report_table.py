@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from reread.reports.advice_report import AdviceReport
     from reread.reports.budget_report import Budget, BudgetState
     from reread.reports.call_list import ListedCall
+    from reread.reports.response_list import ListedResponse
 
 CAUSE, PART = "cause", "part"
 T = TypeVar("T")
@@ -406,12 +408,16 @@ def limit_lines(limits: Mapping[str, Any]) -> Iterator[list[Span]]:
 
 
 def call_lines(
-    report: Report, calls: Sequence[ListedCall], *, ids: Mapping[str, str] | None = None, width: int = WIDTH
+    report: Report,
+    calls: Sequence[ListedCall],
+    every: Sequence[Row],
+    *,
+    ids: Mapping[str, str] | None = None,
+    width: int = WIDTH,
 ) -> Iterator[Styled]:
-    """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error."""
-    for own in _in_groups(report, calls, lambda one: one.call):
-        if report.by:
-            yield STRONG, truncate(f"{_group_name(report, own[0].call)}  ({plural(own, 'call')})", width)
+    """Yield calls of `every` one behind the figures by group: address, outcome, tool, what it was to do, its error."""
+    for head, own in _in_groups(report, calls, every, lambda one: one.call, "call", width):
+        yield from head
         for one in own:
             call = one.call
             words = [_typed(one.address, ids), call.failure or call.state, call.tool, one_line(one.what)]
@@ -421,28 +427,62 @@ def call_lines(
 
 
 def break_lines(
-    report: Report, breaks: Sequence[Row], *, ids: Mapping[str, str] | None = None, width: int | None = None
+    report: Report,
+    breaks: Sequence[Row],
+    every: Sequence[Row],
+    *,
+    ids: Mapping[str, str] | None = None,
+    width: int = WIDTH,
 ) -> Iterator[Styled]:
-    """Yield cache breaks by group: address, tokens and cost, and the cause in words."""
+    """Yield cache breaks of `every` one by group: address, tokens and cost, and the cause in words."""
     from reread.reports.cache_report import break_address  # loaded late: a terminal seldom lists them
 
-    for own in _in_groups(report, breaks, lambda one: one):
-        if report.by:
-            yield STRONG, truncate(f"{_group_name(report, own[0])}  ({plural(own, 'cache break')})", width or WIDTH)
+    for head, own in _in_groups(report, breaks, every, lambda one: one, "cache break", width):
+        yield from head
         for one in own:
-            cost = money_text(one.cost_usd) or UNPRICED
             cause = CAUSE_WORDS["unknown"] if one.cause == "unknown" else ""
             cause = ": ".join(filter(None, (cause, one.detail))) or label(CAUSE, one.cause)
-            words = [_typed(break_address(one), ids), f"{tokens_text(one.tokens)} tokens", cost, cause]
-            yield PLAIN, truncate(f"  {safe_line('  '.join(words))}", width or WIDTH)
+            yield _used_line(break_address(one), one.tokens, one.cost_usd, cause, ids, width)
 
 
-def _in_groups(report: Report, items: Iterable[T], row_of: Callable[[T], Row]) -> Iterator[list[T]]:
-    """Yield items by the rows of a report that count them, in their order."""
+def response_lines(
+    report: Report,
+    responses: Sequence[ListedResponse],
+    every: Sequence[Row],
+    *,
+    ids: Mapping[str, str] | None = None,
+    width: int = WIDTH,
+) -> Iterator[Styled]:
+    """Yield responses of `every` one by group: address, tokens and cost, and what they called or said."""
+    for head, own in _in_groups(report, responses, every, lambda one: one.response, "response", width):
+        yield from head
+        for one in own:
+            yield _used_line(one.address, one.tokens, one.response.cost_usd, one.what, ids, width)
+
+
+def _used_line(
+    address: Address, tokens: int, cost: float | None, what: str, ids: Mapping[str, str] | None, width: int
+) -> Styled:
+    words = [_typed(address, ids), f"{tokens_text(tokens)} tokens", money_text(cost) or UNPRICED, what]
+    return PLAIN, truncate(f"  {safe_line('  '.join(filter(None, words)))}", width)
+
+
+def _in_groups(
+    report: Report, items: Iterable[T], every: Sequence[Row], row_of: Callable[[T], Row], what: str, width: int
+) -> Iterator[tuple[list[Styled], list[T]]]:
+    """Yield items by the rows of a report that count them, in their order, below a line that says of how many."""
+    counts = Counter[tuple[str | None, ...]]()
+    for row in every:
+        counts[_key(row)] += row.get("responses", 1)  # what is billed apart for a response is none
     groups: dict[tuple[str | None, ...], list[T]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
     for one in items:
         groups.setdefault(_key(row_of(one)), []).append(one)
-    yield from filter(None, groups.values())
+    for key, own in groups.items():
+        if own:
+            number = sum(row_of(one).get("responses", 1) for one in own)
+            of = f"{number} of " if number < counts[key] else ""
+            head = f"{_group_name(report, row_of(own[0]))}  ({of}{plural(counts[key], what)})"
+            yield [(STRONG, truncate(head, width))] if report.by else [], own
 
 
 def _group_name(report: Report, row: Row) -> str:

@@ -20,7 +20,8 @@ from reread.base.format import date_text
 from reread.base.sanitize import plain_output
 from reread.base.text import cut_words, one_line, plural
 from reread.errors import Misuse
-from reread.facts.commands import shell_command, short_command, testing_command
+from reread.facts.commands import shell_command, short_command, testing_command, tests_passed
+from reread.history.versions import CREATE
 from reread.model.conversation import Call, Turn
 from reread.session.places import turns_at
 from reread.session.session import Session
@@ -48,7 +49,7 @@ class BriefFile(msgspec.Struct, frozen=True):
     path: str
     """From the project's folder on, if it is in there."""
     action: str
-    """What became of it: created, edited or deleted."""
+    """What became of it: created, edited, deleted, also by a rewind, or `renamed to` another path."""
     added: int
     removed: int
     turn: int | None
@@ -75,7 +76,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[str]
     """What is left to do."""
     commands: list[str]
-    """The commands that ran tests, and how each ended last."""
+    """The commands that ran tests, and how each ended last, if that is known."""
     commits: list[str]
     last_error: str | None
     """The last call that failed, and whether the same passed since."""
@@ -113,23 +114,24 @@ def brief(
 def _of_session(session: Session) -> Brief:
     at = session.at
     turns = turns_at(session.conversation, at._replace(turn=None))
-    turns = turns[: at.turn] if at.turn is not None else turns
+    later = turns[at.turn :] if at.turn is not None else []
+    turns = turns[: len(turns) - len(later)]
+    times = [message.timestamp for turn in turns for message in turn.messages if message.timestamp is not None]
     calls = [(turn.index, call) for turn in turns for call in turn.calls]
     typed = [(turn.index, turn.prompt.text.strip()) for turn in turns if turn.prompt is not None and _is_asked(turn)]
     typed = [(number, text) for number, text in typed if text]
-    last = turns[-1].index if turns else 0
     return Brief(
         session=session.id,
         title=session.title,
         project=session.project,
         git_branch=session.git_branches[-1] if session.git_branches else None,
         started=session.started,
-        ended=session.ended,
+        ended=max(times, default=None) if later else session.ended,
         turns=len(turns),
         goal=_cut(typed[0][1]) if typed else "",
         prompts=[f"turn {number}: {_cut(text)}" for number, text in typed[1:]],
         decisions=list(_decisions(calls)),
-        files=list(_files(session, last if at.turn is not None else None)),
+        files=list(_files(session, later)),
         tasks=[one_line(task, LONGEST) for task in open_tasks(call.tool_call for _, call in calls)],
         commands=list(_commands(calls)),
         commits=[
@@ -196,14 +198,19 @@ def _what(call: Call) -> str:
     return f"{call.name} `{short_command(command)}`" if command else one_line(call.title)
 
 
-def _files(session: Session, last: int | None) -> Iterator[BriefFile]:
+def _files(session: Session, later: Sequence[Turn]) -> Iterator[BriefFile]:
+    """Yield the files that were changed before some turns, with what became of them by then."""
     for history in session.files.values():
-        own = [one for one in history.own if last is None or one.turn is None or one.turn <= last]
+        known, own = history.versions, history.own
+        if later:
+            known = [one for one in known if one.record < later[0].messages[0].records[0]]
+            own = [one for one in known if one.own and (one.turn is None or one.turn < later[0].index)]
         if not own:
             continue
         path = history.path.removeprefix(session.project.rstrip("/\\") + "/")
-        kinds = {one.action for one in own}
-        action = "deleted" if own[-1].action == "delete" else "created" if "create" in kinds else "edited"
+        action = "created" if CREATE in {one.action for one in own} else "edited"
+        if known[-1].gone:
+            action = f"renamed to {known[-1].other}" if known[-1].other else "deleted"
         added, removed = sum(one.added for one in own), sum(one.removed for one in own)
         yield BriefFile(path, action, added, removed, own[-1].turn)
 
@@ -215,7 +222,9 @@ def _commands(calls: Iterable[tuple[int, Call]]) -> Iterator[str]:
         command = testing_command(call)
         if command is not None:
             ended.pop(command, None)
-            ended[command] = f"`{command}` {'passed' if call.state == DONE else 'failed'} in turn {number}"
+            passed = tests_passed(call)
+            said = "ran, with unknown outcome," if passed is None else "passed" if passed else "failed"
+            ended[command] = f"`{command}` {said} in turn {number}"
     yield from ended.values()
 
 
@@ -306,5 +315,7 @@ def _by_folder(files: Sequence[BriefFile]) -> Iterator[str]:
     folders: dict[str, list[str]] = {}
     for one in files:
         folder, slash, name = one.path.rpartition("/")
-        folders.setdefault(folder + slash, []).append(f"{name} (deleted)" if one.action == "deleted" else name)
+        folders.setdefault(folder + slash, []).append(
+            name if one.action in ("created", "edited") else f"{name} ({one.action})"
+        )
     yield from (f"{folder}: {', '.join(names)}" if folder else ", ".join(names) for folder, names in folders.items())

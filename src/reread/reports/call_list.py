@@ -43,24 +43,33 @@ def calls_to_list(report: Report) -> list[Row]:
 
 def listed_calls(calls: Iterable[Row]) -> list[ListedCall]:
     """Return calls with what only their sessions say."""
-    sessions: dict[str, Session | None] = {}
-    found: list[ListedCall] = []
-    for call in calls:
-        path = call["path"]
-        if path not in sessions:
-            sessions[path] = None
+    threads = Threads()
+    return [_listed(call, threads.of(call["path"], call["agent"])) for call in calls]
+
+
+class Threads:
+    """The threads of sessions, each of which is opened once."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Session | None] = {}
+
+    def of(self, path: str, agent: str | None) -> Conversation | None:
+        """Return the thread of an agent, or the main one; None if its session can no longer be read."""
+        if path not in self._sessions:
+            self._sessions[path] = None
             with suppress(RereadError, OSError):  # it was deleted since it was counted
-                sessions[path] = open_session(path)
-        found.append(_listed(call, sessions[path]))
-    return found
+                self._sessions[path] = open_session(path)
+        session = self._sessions[path]
+        if session is None:
+            return None
+        return session.agents.get(agent or "") or session.conversation  # the path may be that of the agent's own file
 
 
 def _rank(state: str) -> int:
     return _FIRST.index(state) if state in _FIRST else len(_FIRST)
 
 
-def _listed(row: Row, session: Session | None) -> ListedCall:
-    thread = None if session is None else session.agents.get(row["agent"]) if row["agent"] else session.conversation
+def _listed(row: Row, thread: Conversation | None) -> ListedCall:
     call = next((call for call in _calls(thread, row["id"]) if call.line == row["line"]), None) if thread else None
     address = Address(row["session"], agent=row["agent"], turn=row["turn"])
     if call is None or thread is None:

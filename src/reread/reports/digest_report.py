@@ -64,7 +64,10 @@ class DigestTest(msgspec.Struct, frozen=True):
     command: str
     passed: int
     failed: int
-    last_passed: bool
+    unknown: int
+    """Runs of which nothing says how they ended, such as `pytest | tail`."""
+    last_passed: bool | None
+    """None if nothing says how the last run ended."""
 
 
 class DigestFailure(msgspec.Struct, frozen=True):
@@ -205,7 +208,8 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
     branches = by_session(RESPONSES, "branch, max(time)", "AND branch IS NOT NULL GROUP BY session")
     prompts = by_session(PROMPTS, "time, project, branch, kind, author, active, text", "ORDER BY place, row")
     done = (
-        "path, id, time, state, coalesce(command, tool), command IS NOT NULL, file, lines_added, lines_removed, tests"
+        "path, id, time, state, coalesce(command, tool), command IS NOT NULL, file, lines_added, lines_removed, tests,"
+        " tests_passed"
     )
     calls = by_session(CALLS, done, "ORDER BY place, row")
     commits = _of_calls(store, GIT_COMMIT, "sha, coalesce(subject, ''), branch")
@@ -233,12 +237,12 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
             ],
             files=_added_up(
                 DigestFile(file, added, removed)
-                for *_, file, added, removed, _ in own
+                for *_, file, added, removed, _, _ in own
                 if file is not None and (added or removed)
             ),
             commits=[DigestCommit(*row) for call in made for row in commits[call]],
             pull_requests=[DigestPull(*row) for call in made for row in pulls[call]],
-            tests=test_runs((tests, state == DONE) for _, _, _, state, *_, tests in own if tests is not None),
+            tests=test_runs(row[-2:] for row in own),
             calls=len(own),
             failed_calls=failed.total(),
             failures=[DigestFailure(*one) for one in failed.most_common()],
@@ -257,12 +261,19 @@ def _of_calls(store: FactStore, table: FactTable, columns: str) -> dict[tuple[st
     return found
 
 
-def test_runs(runs: Iterable[tuple[str, bool]]) -> list[DigestTest]:
-    """Return the commands that ran tests, in the order in which each was first run; True says that they passed."""
-    found: dict[str, list[bool]] = defaultdict(list)
+def test_runs(runs: Iterable[Row]) -> list[DigestTest]:
+    """Return the commands that ran tests, in the order in which each was first run.
+
+    Of each run, the command and whether the tests passed are given, as the facts have them.
+    """
+    found: dict[str, list[bool | None]] = defaultdict(list)
     for command, passed in runs:
-        found[command].append(passed)
-    return [DigestTest(command, sum(ok), len(ok) - sum(ok), ok[-1]) for command, ok in found.items()]
+        if command is not None:
+            found[command].append(None if passed is None else bool(passed))
+    return [
+        DigestTest(command, ended.count(True), ended.count(False), ended.count(None), ended[-1])
+        for command, ended in found.items()
+    ]
 
 
 def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:

@@ -205,6 +205,24 @@ class Tally:
             for row in rows
         ]
 
+    def responses(self, columns: Sequence[str], groups: Sequence[str]) -> list[Row]:
+        """Return each response that counts, and what is billed apart for one, with groups, columns and cost."""
+        if not self.counts(RESPONSES):
+            return []
+        keys, price_key = [GROUPS[RESPONSES][name] for name in groups], _price_key(RESPONSES, self.prices)
+        wanted = ", ".join([*keys, *columns, *price_key, *_AMOUNTS[RESPONSES]])
+        first, then = len(keys), len(keys) + len(columns)
+        names = [ITEM_NAMES.get(name, name) for name in columns]
+        found: list[Row] = []
+        for row in self.store.rows(
+            f"SELECT {wanted} FROM {RESPONSES} WHERE {self.conditions[RESPONSES]}"
+            " AND (responses > 0 OR message IS NOT NULL)"
+        ):
+            money = self._money(RESPONSES, row[then : then + len(price_key)], row[then + len(price_key) :])
+            values = {**dict(zip(names, row[first:then], strict=True)), "cost_usd": money.dollars}
+            found.append(Row(dict(zip(groups, row[:first], strict=True)), values))
+        return found
+
     def paths(self) -> set[str]:
         """Return the sessions that have anything that counts, by the paths of their files."""
         views = (view for view in (TURNS, RESPONSES, CALLS) if self.counts(view))

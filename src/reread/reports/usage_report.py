@@ -47,6 +47,8 @@ COLUMNS = (
 REPORTED = ReportColumn("reported_cost_usd", "Reported cost", MONEY, "reported")
 COST = ReportColumn("cost_usd", "Cost", MONEY, "cost")
 OPTIONAL = ("cache_writes", "cache_read_tokens", "responses")
+ITEM = ("session", "project", "path", "agent", "time", "model", "message", "request", "responses")
+"""What is told of each response, besides its tokens; of what is billed apart for one, `responses` is 0."""
 GROUPS = tuple(COMMON)
 GROUP = "group"
 ORDERS: dict[str, Callable[[Row], float]] = {
@@ -98,12 +100,20 @@ def usage_in(
     table = prices if isinstance(prices, Prices) else current_prices(prices)
     groups = tuple(dict.fromkeys(split_names(by)))
 
-    def ask(store: FactStore) -> Report:
+    def count(store: FactStore) -> set[str]:
         wanted = {"agents": "agent" in groups, "types": "agent_type" in groups}
-        unread = count_used(store, scope, **wanted, keep_deleted=keep_deleted, progress=progress)
-        return _report(store, scope, unread, groups, table)
+        return count_used(store, scope, **wanted, keep_deleted=keep_deleted, progress=progress)
 
-    return answered(ask, cache=cache)
+    def ask(store: FactStore) -> Report:
+        return _report(store, scope, count(store), groups, table)
+
+    def list_responses(store: FactStore) -> list[Row]:
+        count(store)
+        return Tally(store, scope, table).responses((*ITEM, *COUNT_NAMES), groups)
+
+    report = answered(ask, cache=cache)
+    report.list_items = lambda: answered(list_responses, cache=cache)
+    return report
 
 
 def usage_totals(*scopes: Scope) -> list[Row]:

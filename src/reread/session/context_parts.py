@@ -50,11 +50,13 @@ _MARKERS = re.compile(
     r"|(?P<deferred>The following deferred tools are)"
     r"|(?P<environment># Environment\b)"
     r"|(?P<model>You are powered by the model)"
+    r"|(?P<language># Language\n)"
+    r"|(?P<style># Output Style\b|(?<![^\n])[^\n]{1,60}? output style is active\b)"
     r"|(?P<git># gitStatus\b)"
     r"|(?P<date>Today's date is \d)"
 )
 """How the client's own texts begin, as far as they are told apart; they are looked for at the beginning of lines."""
-_NAMES = {"agents": "agent types", "deferred": "deferred tools", "git": "git status"}
+_NAMES = {"agents": "agent types", "deferred": "deferred tools", "git": "git status", "style": "output style"}
 _COMMANDS = ("<command-", "<local-command-", "<bash-")
 _SUMMARY = "This session is being continued from a previous conversation"
 _ATTACHED = {"nested_memory": MEMORY, "instructions": MEMORY, "memory": MEMORY, "skill_listing": SKILLS}

@@ -95,6 +95,12 @@ def _plain(call: ToolCall) -> Iterator[Node]:
     yield from result.warning()
 
 
+def is_left_running(call: ToolCall) -> bool:
+    """True if a command went on in the background, so that its result does not say how it ended."""
+    output = call.output(BashResult)
+    return bool(output and first_nonblank(output.backgroundTaskId)) or call.text.startswith(BACKGROUND)
+
+
 def _printed(call: ToolCall, output: BashResult) -> Iterator[Node]:
     out, err = as_text(output.stdout), as_text(output.stderr)
     if out and output.isImage is True:

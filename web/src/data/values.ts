@@ -4,7 +4,8 @@ export interface DigestTest {
   command: string;
   passed: number;
   failed: number;
-  last_passed: boolean;
+  unknown: number;
+  last_passed: boolean | null;
 }
 
 /** One thing that `check` found, and where. */

@@ -183,7 +183,7 @@ function Turn({ turn }: { turn: ReviewTurn }) {
         ))}
         {turn.tests.map((test) => (
           <li key={test.command}>
-            <PlainText as="code" text={test.command} />: {[test.passed ? `${plural(test.passed, "run")} passed` : "", test.failed ? `${plural(test.failed, "run")} failed` : ""].filter(Boolean).join(", ")}
+            <PlainText as="code" text={test.command} />: {[test.passed ? `${plural(test.passed, "run")} passed` : "", test.failed ? `${plural(test.failed, "run")} failed` : "", test.unknown ? `${plural(test.unknown, "run")} with unknown outcome` : ""].filter(Boolean).join(", ")}
           </li>
         ))}
       </ul>

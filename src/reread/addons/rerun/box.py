@@ -19,6 +19,7 @@ import msgspec
 from reread.addons.rerun.aside import ASIDE
 from reread.addons.rerun.scene import Scene, SceneFile
 from reread.base import jsontext
+from reread.base.text import one_line
 from reread.storage.kept_file import read_whole
 from reread.storage.safe_open import open_own, read_own
 
@@ -30,6 +31,9 @@ TOLD = ".told"
 LARGEST_SAID = 64 << 20
 TOP = "/reread"
 """The folder inside the box with what is needed to play."""
+HOME = "/home/user"
+"""The home folder, if that of the session cannot be one."""
+LONGEST_PATH, LONGEST_NAME, DEEPEST = 2048, 255, 128
 MANAGED = "/etc/claude-code"
 """Settings for all users of this machine: they are not the session's."""
 PAGES, CERTIFICATE = "page_server.py", "cert.pem"
@@ -130,15 +134,19 @@ class Box:
         self.home: Path = self.top / "home"
         self.work: Path = self.top / "work"
         self.socket: Path = self.top / "wire" / "api"
-        self.folder: str = scene.folder if _can_be_work(scene.folder) else "/home/user/project"
+        self.folder: str = scene.folder if _can_be_work(scene.folder) else f"{HOME}/project"
         """The work folder, as the client sees it."""
-        self.user_home: str = scene.home
+        self.user_home: str = scene.home if can_be_made(scene.home) else HOME
         """The home folder, as the client sees it."""
-        self._put_files()
-        self._put_state()
-        if dry:
-            self._put_dry()
         self.is_dry: bool = dry
+        try:
+            self._put_files()
+            self._put_state()
+            if dry:
+                self._put_dry()
+        except BaseException:
+            self._folder.close()
+            raise
 
     def close(self) -> None:
         """End what runs in it, and delete everything."""
@@ -166,7 +174,8 @@ class Box:
             if target is None:
                 self.scene.notes.append(f"{file.path} lies outside the project and the home folder, and is not there.")
                 continue
-            _write(target, file)
+            if not _write(target, file):
+                self.scene.notes.append(f"{one_line(file.path)} cannot be a file in the box, and is not there.")
 
     def commit(self) -> None:
         """Make the work folder a repository, if the session had one, and commit what is in it."""
@@ -318,15 +327,27 @@ class Box:
 
 def _can_be_work(folder: str) -> bool:
     inside = any(folder.startswith(f"{one}/") for one in SYSTEM_FOLDERS if one not in ("/", "/tmp", "/opt"))
-    return folder not in SYSTEM_FOLDERS and not inside and posixpath.isabs(folder)
+    return folder not in SYSTEM_FOLDERS and not inside and posixpath.isabs(folder) and can_be_made(folder)
+
+
+def can_be_made(path: str) -> bool:
+    """True if a file or folder of the box can have this path."""
+    names = path.split("/")
+    is_short = len(os.fsencode(path)) <= LONGEST_PATH and len(names) <= DEEPEST
+    return is_short and "\0" not in path and all(len(os.fsencode(name)) <= LONGEST_NAME for name in names)
 
 
 def _is_shown(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in ("/usr", "/opt"))
 
 
-def _write(target: Path, file: SceneFile) -> None:
-    if target.is_dir():
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(file.data)
+def _write(target: Path, file: SceneFile) -> bool:
+    """Write a file, and return whether it could be."""
+    if not can_be_made(str(target)):
+        return False
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.data)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError):  # the record has a file where it has a folder
+        return False
+    return True

@@ -12,13 +12,18 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse, NotFound, RereadError
 from reread.storage.kept_file import read_whole
 from reread.storage.user_paths import cache_folder
 
 PACKAGE = "@anthropic-ai/claude-code"
 VERSION = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,9}(?:-[a-z0-9.]{1,40})?|latest|stable")
 FOLDER = "clients"
+START_SECONDS = 60
+
+
+class NotPlayed(RereadError):
+    """A session could not be played."""
 
 
 class Client(msgspec.Struct, frozen=True):
@@ -97,5 +102,11 @@ def _at(path: Path) -> Client:
 
 
 def _version(path: Path) -> str:
-    done = subprocess.run([str(path), "--version"], capture_output=True, check=False, timeout=60)
+    words = [str(path), "--version"]
+    try:
+        done = subprocess.run(words, capture_output=True, check=False, timeout=START_SECONDS, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise NotPlayed(f"The client at {path} does not start: {error.strerror or error}.") from error
+    except subprocess.TimeoutExpired:
+        raise NotPlayed(f"The client at {path} does not say its version within {START_SECONDS} seconds.") from None
     return done.stdout.decode("utf-8", "replace").split(" ")[0].strip()

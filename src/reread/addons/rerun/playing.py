@@ -16,7 +16,7 @@ import msgspec
 
 from reread.addons.rerun.box import PORT, TOP, Box, PassingFolder, isolation
 from reread.addons.rerun.cassette import MAIN
-from reread.addons.rerun.clients import Client, find_client
+from reread.addons.rerun.clients import Client, NotPlayed, find_client
 from reread.addons.rerun.comparison import (
     Comparison,
     PlayedCall,
@@ -30,7 +30,7 @@ from reread.addons.rerun.web_pages import stand_in_pages
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
-from reread.errors import Misuse, RereadError, Unreadable
+from reread.errors import Misuse, Unreadable, Unwritable
 from reread.model.conversation import Call
 from reread.reports.two_runs import PlayedRequest
 from reread.session.context_parts import prompt_tokens
@@ -46,10 +46,6 @@ CLAUDE_MD = "CLAUDE.md"
 AGAINST = "against"
 """The folder in that of `keep` for what the other client played."""
 CELL_ID = re.compile(rb'(?<=^   "id": ")[0-9a-f]{8}(?=",?$)', re.MULTILINE)
-
-
-class NotPlayed(RereadError):
-    """A session could not be played."""
 
 
 class Rerun(msgspec.Struct, kw_only=True):
@@ -115,6 +111,11 @@ class Rerun(msgspec.Struct, kw_only=True):
         """True if it was played to the end and nothing differs."""
         return not self.failure and not self.differences
 
+    @property
+    def is_decided(self) -> bool:
+        """True if it was played to the end, and all that the client asked for is in the record."""
+        return not self.failure and not self.unrecorded
+
 
 def _call_difference(call: PlayedCall) -> str:
     turn = f"turn {call.turn} " if call.turn is not None else ""
@@ -153,6 +154,8 @@ def rerun(
     """
     recorded = session if isinstance(session, Session) else open_session(session, root=root)
     program = client if isinstance(client, Client) else find_client(client)
+    if keep is not None:
+        _make_folder(Path(keep))
     tried = Tried(settings, claude_md, tuple(hooks), tuple(plugins), mcp_config, system_prompt, model)
     if against is None:
         return _played(recorded, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
@@ -349,7 +352,8 @@ def _play(
         found = calls.get(str(asked.get("tool_use_id")))
         same = (one for one in calls.values() if (one.name, one.input) == (asked.get("tool_name"), asked.get("input")))
         call = found or next(same, None)
-        said = recorded_decision(call, asked, ends_turn=call is not None and api.cassette.ends_turn(call.id))
+        ends_turn = call is not None and api.cassette.ends_turn(call.id)
+        said = recorded_decision(call, asked, ends_turn=ends_turn, refused=scene.refused)
         if call is not None and said["behavior"] == "deny":
             box.forget(call.id)
         return said
@@ -396,7 +400,7 @@ def _files(recorded: Session, box: Box) -> list[PlayedFile]:
             continue
         after = last.after
         now = None
-        with suppress(OSError):  # gone, or no longer a file
+        with suppress(OSError, ValueError):  # gone, no longer a file, or no file can have this name
             now = read_own(place, LARGEST_FILE)
         found.append(PlayedFile(history.path, is_same_file(after.best_data if after is not None else None, now)))
     return found
@@ -414,8 +418,14 @@ def _kept(box: Box, keep: str | Path) -> str:
     path = _transcript(box)
     if path is None:
         return ""
-    target = Path(keep)
-    target.mkdir(parents=True, exist_ok=True)
-    projects = target / PROJECTS
+    projects = Path(keep) / PROJECTS
     shutil.copytree(box.config / PROJECTS, projects, dirs_exist_ok=True, symlinks=True)
     return str(projects / path.relative_to(box.config / PROJECTS))
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder for what is kept, before anything is played for it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unwritable(f"Cannot keep anything in {path}: {error.strerror or error}.", path=str(path)) from error

@@ -31,6 +31,8 @@ ASKS = "AskUserQuestion"
 NO_END = "reread: nothing was run: the record ends before this command does\n"
 TYPED_COMMAND = "<bash-input>"
 FOR_TOOL_USE = "[Request interrupted by user for tool use]"
+OWN_ERROR = "<tool_use_error>"
+"""How the client's own words about a call begin that it did not make."""
 REJECTED = "The user doesn't want to proceed with this tool use."
 ASKED_FOR = frozenset({"Glob", "Grep"})
 """Tools that newer clients have only if they are asked for."""
@@ -98,6 +100,8 @@ class Scene(msgspec.Struct):
     prompts: list[TypedPrompt]
     files: list[SceneFile]
     commands: list[ShellRecord]
+    refused: frozenset[str]
+    """The ids of the commands to which the caller said no in words of its own, which the record has as an error."""
     model: str | None
     mode: str | None
     """The permission mode that it began in."""
@@ -135,6 +139,7 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         prompts,
         files,
         [one for call in _all_calls(session) if (one := shell_record(call, stopped, interrupted)) is not None],
+        frozenset(_refused(session, interrupted)),
         next((model for model in session.models if model != SYNTHETIC), None),
         next(iter(session.permission_modes), None),
         next(iter(session.versions), None),
@@ -345,6 +350,20 @@ def _interrupted(session: Session) -> Iterator[str]:
                     yield from (call.id for call in one.calls)
 
 
+def _refused(session: Session, interrupted: Container[str]) -> Iterator[str]:
+    """Yield the ids of the commands that the caller refused, with a text that says nothing of it.
+
+    A command that ran tells its exit code, from 2.0 on; one that was interrupted while it ran tells that.
+    """
+    is_told = not next(iter(session.versions), "1.").startswith(("0.", "1."))
+    for call in _all_calls(session):
+        if call.name in SHELLS and call.state == FAILED and call.outcome.exit_code is None:
+            text = call.tool_call.text
+            stopped = call.id in interrupted and FOR_TOOL_USE not in text
+            if text and (is_told or stopped) and not text.startswith(OWN_ERROR):
+                yield call.id
+
+
 def shell_record(
     call: Call, stopped: Container[str | None] = (), interrupted: Container[str] = ()
 ) -> ShellRecord | None:
@@ -426,12 +445,14 @@ def _memory(session: Session) -> Iterator[tuple[str, str]]:
                     yield path, text
 
 
-def recorded_decision(call: Call | None, asked: Object, *, ends_turn: bool = False) -> Object:
+def recorded_decision(
+    call: Call | None, asked: Object, *, ends_turn: bool = False, refused: Container[str] = ()
+) -> Object:
     """Return what a person answered when the client asked whether it may make a call; a no may end the turn."""
     given = as_dict(asked.get("input"))
     if call is None:
         return {"behavior": "deny", "message": "[reread] This call is not in the record."}
-    if call.state == DENIED or call.denied:
+    if call.state == DENIED or call.denied or call.id in refused:
         text = call.tool_call.text
         return {"behavior": "deny", "message": text or REJECTED, **({"interrupt": True} if ends_turn else {})}
     if call.name == ASKS:

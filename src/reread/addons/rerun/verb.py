@@ -77,7 +77,8 @@ def rerun(
     The client runs in a box with a home, a configuration and the work folder as the session found it; nothing of yours
     is touched. No recorded command is run: what it printed is printed again. With --live, commands run in the box.
 
-    Exits with 0 if everything is equal, 1 if something differs, 3 if the session could not be played.
+    Exits with 0 if everything is equal, 1 if something differs, 3 if the session could not be played: if the client did
+    not start or did not end, or asked for what is not in the record, so that nobody knows what would have come.
 
     \b
     reread rerun 8c1f
@@ -123,4 +124,4 @@ def rerun(
         from reread.addons.rerun.text import rerun_lines
 
         print_lines(rerun_lines(found))
-    ctx.exit(UNDECIDED if found.failure else OK if found.is_equal else DIFFERENT)
+    ctx.exit(UNDECIDED if not found.is_decided else OK if found.is_equal else DIFFERENT)
