@@ -4,15 +4,19 @@ The sessions are the samples, without their titles, among generated ones and, wi
 question names the session that it is about. A session's own title is one; others have wrong words among the remembered
 ones, typos, other words for the same thing, or code with its punctuation. Sessions in other scripts and with emoji are
 written for it, several of each, so that a script alone does not give one away.
+
+The questions of `asked.toml` are about small sessions of their own, among long ones that have most of the words of all.
 """
 
 import argparse
 import atexit
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,7 +46,12 @@ TALKS = {
     "0c500002": ("The status column shows 🔥 for every build", "Only failed builds get 🔥; the others get 🌱."),
 }
 """Sessions in other scripts and with emoji: a prompt and an answer by the beginning of the id."""
-KINDS = ("title", "remembered", "paraphrase", "typo", "code", "scripts")
+ASKED = tomllib.loads(Path(__file__).with_name("asked.toml").read_text("utf-8"))
+SESSIONS: dict[str, list[str]] = ASKED.pop("sessions")
+"""The day, prompt, answer, command and result of each small session."""
+LONG = 14
+"""How many long sessions say a bit of everything."""
+KINDS = ("title", "remembered", "paraphrase", "typo", "code", "scripts", *ASKED)
 QUESTIONS: dict[str, list[tuple[str, str]]] = {
     "title": [
         ("monthly.ipynb draws eleven bars. Where did December go?", "6a0f8d43"),
@@ -123,7 +132,7 @@ QUESTIONS: dict[str, list[tuple[str, str]]] = {
         ("🚀", "0c500001"),
         ("builds 🔥", "0c500002"),
     ],
-}
+} | {name: list(questions.items()) for name, questions in ASKED.items()}
 Ask = Callable[[str], list[str]]
 
 
@@ -149,18 +158,38 @@ def corpus(plan: measure.Plan) -> Path:
     return root
 
 
-def _line(id: str, number: int, text: str) -> str:
+def add_asked(root: Path) -> None:
+    """Add the sessions that are asked for, and long ones with words of all of them."""
+    folder = root / "projects" / "-home-sam-asked"
+    folder.mkdir()
+    for id, (day, prompt, answer, command, result) in SESSIONS.items():
+        use = {"type": "tool_use", "id": f"toolu_{id}", "name": "Bash", "input": {"command": command}}
+        done = {"type": "tool_result", "tool_use_id": use["id"], "content": result}
+        new = folder / f"{id}00000-0000-4000-8000-000000000000.jsonl"
+        told = (prompt, [use], [done], answer)
+        new.write_text("".join(_line(new.stem, n, text, day) for n, text in enumerate(told)), encoding="utf-8")
+    chance = random.Random(48)
+    words = " ".join(text for _, *texts in SESSIONS.values() for text in texts).split()
+    for number in range(LONG):
+        new = folder / f"f{number:07}-0000-4000-8000-000000000000.jsonl"
+        texts = (" ".join(chance.choices(words, k=40 if n % 2 else 8)) for n in range(160))
+        new.write_text("".join(_line(new.stem, n, text) for n, text in enumerate(texts)), encoding="utf-8")
+
+
+def _line(id: str, number: int, content: str | list[dict[str, object]], day: str = "2026-10-05") -> str:
     """Return a prompt, or the answer after it, as the client writes it."""
-    role = ("user", "assistant")[number]
-    told = {"role": role, "content": text if number == 0 else [{"type": "text", "text": text}]}
-    told |= {} if number == 0 else {"id": f"msg_{id[:8]}", "type": "message", "model": "claude-opus-4-5-20251101"}
+    role = ("user", "assistant")[number % 2]
+    text = [{"type": "text", "text": content}] if isinstance(content, str) and role == "assistant" else content
+    told: dict[str, object] = {"role": role, "content": text}
+    if role == "assistant":
+        told |= {"id": f"msg_{id[:8]}_{number}", "type": "message", "model": "claude-opus-4-5-20251101"}
     common = {
         "sessionId": id,
         "cwd": "/home/sam/talks",
         "version": "2.1.9",
-        "timestamp": f"2026-10-05T10:00:0{number}.000Z",
+        "timestamp": f"{day}T10:{number // 60:02}:{number % 60:02}.000Z",
     }
-    uuids = {"uuid": f"{id[:8]}-{number}", "parentUuid": f"{id[:8]}-0" if number else None}
+    uuids = {"uuid": f"{id[:8]}-{number}", "parentUuid": f"{id[:8]}-{number - 1}" if number else None}
     return json.dumps({"type": role, "message": told, **uuids, **common}, ensure_ascii=False) + "\n"
 
 
@@ -186,7 +215,7 @@ def ours(root: Path) -> Ask:
 
 def released(root: Path) -> Ask:
     """Ask the last release of reread, as it was."""
-    source = str(regress.source_of(regress.RELEASE))
+    source = str(regress.source_of(regress.RELEASES[0]))
     folders = {"PYTHONPATH": source, "REREAD_CACHE": str(DATA.root / "questions-cache-release")}
 
     def ask(question: str) -> list[str]:
@@ -261,7 +290,8 @@ GOALS = {"title": "hit@10 ≥ 0.75", "remembered": "MRR ≥ 0.95", "typo": "hit@
 def questions(plan: measure.Plan) -> Iterator[Row]:
     """Ask all questions of reread, of its last release, and of agentsview."""
     root = corpus(plan)
-    peers = {"reread": ours(root), regress.RELEASE: released(root), "agentsview": agentsview(root)}
+    add_asked(root)
+    peers = {"reread": ours(root), regress.RELEASES[0]: released(root), "agentsview": agentsview(root)}
     for kind in KINDS:
         (own, *others) = ((name, score(ask, kind)) for name, ask in peers.items())
         beside = "; ".join(f"{name}: {_text(found)}" for name, found in others)

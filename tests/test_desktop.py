@@ -41,7 +41,8 @@ def at_home(home: Path, system: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "platform", system.split()[0])
     app = home / APPS[system]
     inner = app / "local-agent-mode-sessions" / "org" / "account"
-    lines = jsonl(user("Tidy my zebra photos", sessionId=ID), reply("done", sessionId=ID))
+    own = {"sessionId": ID, "timestamp": "2026-11-01T10:00:00Z"}
+    lines = jsonl(user("Tidy my zebra photos", **own), reply("done", **own))
     write(inner / "local_1" / ".claude" / "projects" / "-sessions-zebra" / f"{ID}.jsonl", lines)
     write(inner / "local_1.json", record(ID, "Photos of zebras"))
     write(home / ".claude" / "projects" / "-p" / f"{CODE}.jsonl", jsonl(user("Fix the giraffe", sessionId=CODE)))
@@ -73,7 +74,16 @@ def test_every_verb_has_them_unless_they_are_left_out(tmp_path: Path, monkeypatc
     for words in (["ls"], ["ls", "--json"], ["usage", "--by", "session", "--json"], ["search", "tidy", "--json"]):
         assert ID[:8] in output(*words), words
     assert "desktop" in output("ls") and "Photos of zebras" in output("ls")
-    assert "Tidy my zebra photos" in output("show", ID)
+    for words in (
+        ["show", ID],
+        ["brief", ID],
+        ["search", "tidy"],
+        ["export", ID, "-f", "md"],
+        ["delete", ID, "--dry-run"],
+    ):
+        assert "Photos of zebras" in output(*words), words
+    assert "Photos of zebras" in output("digest", "--since", "2000")
+    assert reread.open(ID).recorded_title == "Tidy my zebra photos"
     for words in (["--no-desktop", "ls", "--json"], ["ls", "--no-desktop", "--json"]):
         assert [one["id"] for one in json.loads(output(*words))] == [CODE]
     assert DESKTOP_VARIABLE not in os.environ

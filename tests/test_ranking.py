@@ -121,13 +121,14 @@ def test_a_session_counts_as_one_long_text_and_by_its_best_text() -> None:
     alpha = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
     both, one = alpha * 2 * 2.2 / (2 + 1.2) + alpha, alpha  # beta weighs the same: two sessions of four have it
     best, prompt, answer = 1.2 * 2 * alpha, 1.6 * alpha, 1.2 * alpha
+    half = 0.5  # of the weight of the words is near each other
     ranking = ranked("alpha beta", *said)
     assert (ranking.total, ranking.with_all, ranking.with_some) == (1, 1, 2)
     assert scores(ranking) == [
         ("both", 1, "all", 2.0),
         ("both", 2, "all", 2.0),
-        ("one", 1, "any", round(one / both + prompt / best, 4)),
-        ("rare", 1, "any", round(one / both + answer / best, 4)),
+        ("one", 1, "any", round(prompt / best + (one / both + half) / 2, 4)),
+        ("rare", 1, "any", round(answer / best + (one / both + half) / 2, 4)),
     ]
     strict = ranked("alpha beta", *said, strict=True)
     assert (strict.total, strict.with_all, strict.with_some) == (1, 1, 0)

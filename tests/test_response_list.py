@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from command import run
-from making import SESSION, reply, told, use, user
+from making import SESSION, answer, reply, result, told, use, user
 from making import write as write_session
 
 import reread
@@ -57,3 +57,13 @@ def test_a_response_is_named_by_what_it_called_or_said(tmp_path: Path) -> None:
         (SESSION, "", 9),
         (SESSION, "", 8),
     ]
+
+
+def test_secrets_in_lists_are_replaced(tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    called = reply(use("c1", command=f"git push https://x:{key}@github.com/a/b"), id="m1", usage={"output_tokens": 9})
+    failed = answer(result("c1", f"Exit code 1\nfatal: refused {key}", is_error=True))
+    write_session(tmp_path, *told(user("Push."), called, failed, reply(key, id="m2", usage={"output_tokens": 9})))
+    for verb, form in ((verb, form) for verb in ("stats", "usage") for form in ((), ("--json",))):
+        shown = run("--root", str(tmp_path), verb, "--list", *form, home=tmp_path).stdout
+        assert "[github-token]" in shown and key[:12] not in shown

@@ -34,7 +34,7 @@ def test_results_are_grouped_and_say_how_to_read_on() -> None:
     assert "reread --demo show d2a94e17:" in lines[1]
     assert "prompt" in lines[2]
     assert "dead" in lines[3].lower()
-    assert lines[-1] == "1 match in 1 session"
+    assert lines[-1] == "3 matches in 1 session; 1 shown", "letters is a form of letter"
 
 
 def test_json_has_exactly_these_fields() -> None:

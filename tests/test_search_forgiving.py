@@ -19,7 +19,6 @@ from reread.index.find import NOTES, find
 from reread.index.hits import Hit
 from reread.index.matching import pattern_of, snippet
 from reread.index.query import Words
-from reread.index.ranking import STAGES
 from reread.index.spelling import is_spelled_like, one_off
 from reread.index.store import open_update
 from reread.render.search_results import result_count
@@ -90,12 +89,11 @@ def test_rare_words_weigh_more_than_common_ones(root: Path, how: str) -> None:
     assert keys(search(root, "build zeppelin missingword"))[0] == "rare"
 
 
-def test_words_of_a_question_count_little(root: Path, how: str) -> None:
+def test_words_of_a_question_do_not_count(root: Path, how: str) -> None:
     write(root, "asking", user("where did I put the thing that was in there"))
     write(root, "meant", user("fix the retry"))
     found = search(root, "where did I fix the retry")
-    assert keys(found) == ["meant", "asking"]
-    assert found.with_all == 1
+    assert (keys(found), found.with_all, found.with_some) == (["meant"], 1, 0)
 
 
 def test_a_question_of_such_words_alone_finds_them(root: Path, how: str) -> None:
@@ -226,7 +224,7 @@ def test_texts_with_the_very_signs_come_first(root: Path, how: str, query: str, 
     assert text in next(hit.before + hit.match + hit.after for hit in hits if hit.key == "a")
 
 
-def test_stages_are_an_order(root: Path, how: str) -> None:
+def test_a_stage_says_how_many_of_the_words_a_session_has_near_each_other(root: Path, how: str) -> None:
     filler = [user(f"filler {n}") for n in range(40)]
     write(root, "all", user("zeppelin mooring retry"), *(user(f"zeppelin {n}") for n in range(9)))
     write(root, "most", user("zeppelin"), *filler, user("mooring"))
@@ -234,8 +232,8 @@ def test_stages_are_an_order(root: Path, how: str) -> None:
         write(root, f"any{n}", user(f"retry retry retry {n}"), user("retry"))
     found = search(root, "zeppelin mooring retry", limit=20)
     hits = list(found)
-    stages = [hit.stage for hit in hits]
-    assert stages == sorted(stages, key=STAGES.index) and set(stages) == set(STAGES)
+    assert {hit.key.rstrip("0123"): hit.stage for hit in hits} == {"all": "all", "most": "most", "any": "any"}
+    assert keys(hits)[0] == "all"
     assert (found.with_all, found.with_some) == (1, 5)
     assert result_count(found, 20) == "1 session with all words, 5 with some; 20 matches shown"
 
@@ -471,16 +469,6 @@ def test_marks_are_in_order_and_in_the_text(text: str, asked: list[str]) -> None
     for start, end in found.marks:
         assert last <= start < end <= len(found.text)
         last = end
-
-
-def test_the_last_word_goes_on_while_someone_types(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(update, "LEAST", 0)
-    write(root, "a", user("the telemetry"))
-    write(root, "b", user("a teleo"))
-    assert sorted(keys(list(find("the tele", roots=[root], typing=True)))) == ["a", "b"]
-    assert find("the tele", roots=[root], typing=True).corrected == {}
-    typo = find("the telemtry", roots=[root], typing=True)
-    assert (typo.corrected, keys(list(typo))) == ({"telemtry": "telemetry"}, ["a"])
 
 
 def test_only_words_that_count_are_marked(root: Path, how: str) -> None:

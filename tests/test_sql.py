@@ -486,9 +486,20 @@ def test_values_are_safe_on_a_terminal_and_in_a_spreadsheet() -> None:
     lines = list(query_lines(["text", "n"], rows, 40))
     assert len(lines) == 4 and "\x1b" not in "".join(lines) and lines[2].endswith(" 1")
     assert "'=cmd()" in "".join(query_csv(["text", "n"], rows))
-    assert all(len(line) <= 20 for line in query_lines(["a", "b"], [("x" * 500, "y" * 500)], 20))
+    assert all(len(line) <= 20 for line in list(query_lines(["a", "b"], [("x" * 500, "y" * 500)], 20))[:3])
     assert cell_text(None) == "" and cell_text({"a": [1, None]}) == '{"a":[1,null]}'
     assert list(json_rows(["a", "a"], [(1, 2)])) == [{"a": 1, "a_2": 2}]
+
+
+def test_of_a_wide_table_the_first_column_is_cut_last_and_those_without_room_are_left_out() -> None:
+    names, row = ["session", *"bcdef"], ["5e551017-0000-4000-8000-000000000001", *["x" * 30] * 5]
+    for width, shown in ((200, 5), (90, 5), (85, 4), (60, 2), (40, 0)):
+        header, rule, cut, *note = query_lines(names, [row], width)
+        assert row[0] in cut and max(map(len, (header, rule, cut))) <= width
+        assert header.split() == names[: shown + 1]
+        assert bool(note) == (shown < 5)
+    assert note == ["Not shown in this width: 5 columns; select fewer, or use --json."]
+    assert len(list(query_lines(names, [row], None))) == 3
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")

@@ -248,6 +248,13 @@ def test_two_clients_are_compared_with_each_other(newest: Client) -> None:
     assert not other.failure and (other.recorded, other.played) == (VERSIONS[1], VERSIONS[0])
 
 
+def test_both_plays_are_kept_and_open_beside_each_other(newest: Client, tmp_path: Path) -> None:
+    found = reread.rerun(GOLDEN, client=newest, against=newest, hooks=[GOLDEN.parent / "guard.sh"], keep=tmp_path)
+    assert Path(found.record).is_relative_to(tmp_path / "against")
+    beside = reread.diff(found.record, found.kept).beside
+    assert beside is not None and beside.first == f"turn 1: {BASH[1]}: done → denied"
+
+
 def test_the_example_passes(newest: Client) -> None:
     program = newest.folder / newest.program
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(GOLDEN.parent), "--rerun-client", str(program)]

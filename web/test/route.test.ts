@@ -7,6 +7,11 @@ test.each(["", "#", "#/"])("%s is the library", (hash) =>
 
 test.each(["#/nowhere", "#/insights/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
 
+test("two sessions beside each other have an address", () => {
+  expect(parseRoute("#/compare/a%2Fb/c")).toEqual({ page: "compare", one: "a/b", other: "c" });
+  expect(parseRoute("#/compare/a").page).toBe("unknown");
+});
+
 test("the filter and the order of a list are in its address", () => {
   const only = { project: "/home/a b", from: "2026-11-01", to: "2026-11-30", starred: "1" };
   const list: ListRoute = { page: "library", filter: "a b&c", group: "day", sort: "-cost", order: "newest", only };

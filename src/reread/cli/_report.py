@@ -66,6 +66,9 @@ def print_report(
         width, notes = terminal_width(), more()
         lines = report_lines(report, width=width, command=command)
         print_lines([line] for line in (*lines, *wrapped_notes(notes, width)))
+        chosen = [name for name, value in (("-n", "limit"), ("--min-cost", "min_cost")) if options.get(value)]
+        if report.hidden and chosen:
+            print_notice(f"Without {' and '.join(chosen)} all rows are shown.")
 
 
 def print_end_of_list(listed: int, count: int, what: str, first: Address | None, roots: Sequence[Path]) -> None:

@@ -99,12 +99,13 @@ def search(
 ) -> None:
     """Search everything that was said in all sessions.
 
-    Sessions that have all words near each other come first, then those that have some. A word that occurs
-    nowhere is replaced by the most similar one that does. Words match in any order, and also as parts of identifiers
-    and paths. "Quotes" and --fixed find the exact characters, handl* finds a beginning, and -word excludes. With AND,
-    OR, parentheses or --strict, nothing is guessed: a text has to contain all words, except where OR offers a choice.
-    Fields narrow the search: tool:bash file:src/app.py project:shop in:thinking is:error model:opus branch:main
-    tag:release before:tuesday after:2026-11-01 on:last-week. Fields alone list what they select.
+    The sessions that match best come first: rare words near each other in a short text, best in a prompt or title. A
+    word that occurs nowhere is replaced by the most similar one that does. Words match in any order, and also as
+    parts of identifiers and paths. "Quotes" and --fixed find the exact characters, handl* finds a beginning, and
+    -word excludes. With AND, OR, parentheses or --strict, nothing is guessed: a text has to contain all words,
+    except where OR offers a choice. Fields narrow the search: tool:bash file:src/app.py project:shop in:thinking
+    is:error model:opus branch:main tag:release before:tuesday after:2026-11-01 on:last-week. Fields alone list what
+    they select.
 
     \b
     reread search where did i fix the login timeout

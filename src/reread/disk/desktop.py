@@ -73,6 +73,12 @@ def desktop_sessions() -> dict[str, DesktopSession]:
     return found
 
 
+def app_title(id: str) -> str | None:
+    """Return the title that the app shows for a session; None if it shows none."""
+    found = desktop_sessions().get(id)
+    return found.title if found is not None else None
+
+
 def record_files(transcript: Path) -> list[Path]:
     """Return the files of the app's own that belong to a session of Cowork."""
     folder = next((above for above in transcript.parents if above.name == CONFIG), Path()).parent

@@ -148,7 +148,7 @@ class SessionFacts:
         created = next((stamp for stamp in stamps if stamp is not None), None)
         answers = sum(one.kind == "response" for thread in self._threads for one in thread.conversation.messages)
         extent = len(turns) + answers + len(calls) + sum(row[STATE] != RUNNING for row in calls)
-        yield session.id, session.title, session.project, began, created, extent
+        yield session.id, session.recorded_title, session.project, began, created, extent
 
     def _origin(self, thread: Thread, record: int) -> int:
         """Return the number of where a record was written."""

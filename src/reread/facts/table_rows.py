@@ -47,7 +47,7 @@ def session_row(session: Session, size: int) -> Row:
     forked = metadata.forked_from or {}
     return (
         session.id,
-        session.title,
+        session.recorded_title,
         session.project,
         _last(metadata.git_branches),
         _stated_last(conversation, "version", metadata.versions),

@@ -11,13 +11,14 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from reread.archive.plans import PLANS, plans_of
 from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TASKS, TODOS, ids_in
 from reread.base.text import plural
+from reread.catalog.headers import DesktopTitles
 from reread.disk import layout
 from reread.disk.layout import CONVERSATIONS
 from reread.disk.moved_files import SESSION_UUID
@@ -98,6 +99,10 @@ class Look:
         self.projects = cache(_projects)
         self.indexes = cache(_indexes)
         self._by_session = cache(_by_session)
+
+    @cached_property
+    def titles(self) -> DesktopTitles:
+        return DesktopTitles()
 
     def named_after(self, config: Path, session: str) -> list[Path]:
         """Return every file that has the session's id in its name, or lies in a folder that has; links, too."""

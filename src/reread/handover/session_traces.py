@@ -133,7 +133,7 @@ def find_traces(
         path = Path(os.path.abspath(resolve_session(session, root=root)))  # noqa: PTH100
     except NotFound as error:
         return _left(str(session), roots, error, look, now=now)
-    header = read_header(path)
+    header = look.titles.add(read_header(path))
     id = path.stem if is_prompts(path) else Path(original_name(path.name)).stem
     config = path.parents[1] if is_prompts(path) else config_of(path)
     if config is not None and (layout.is_archive(config) or config.is_relative_to(mirrors_folder())):

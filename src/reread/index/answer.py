@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from reread.index.document import KINDS
+from reread.index.language import ENGLISH, question_words
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import (
     has_exact,
@@ -56,10 +57,12 @@ class SearchQuestion(msgspec.Struct, frozen=True):
     """The words with signs between or around them, as they stand: texts that have them so come first."""
     strict: bool = False
     pattern: re.Pattern[str] | None = None
-    goes_on: bool = False
-    """True if the last word may be the beginning of one."""
     camel: dict[str, str] = {}
     """The words of camelCase identifiers, and the identifiers as written."""
+    language: str = ENGLISH
+    """The language of the question, whose forms of a word count as the word."""
+    offered: dict[str, str] = {}
+    """Words that few texts have, and others like them that many have."""
     changes: dict[str, str] = {}
     """Words that no text has, and what is looked for instead."""
 
@@ -72,11 +75,10 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         regex: bool = False,
         fixed: bool = False,
         strict: bool = False,
-        typing: bool = False,
     ) -> SearchQuestion:
         """Return the question of a query; with `regex` or `fixed` that of a pattern.
 
-        If someone is still `typing`, the last word may go on.
+        Words of a question weigh nothing, unless there are no others.
         """
         if regex or fixed:
             pattern = compile_pattern(re.escape(query) if fixed else query)
@@ -87,10 +89,11 @@ class SearchQuestion(msgspec.Struct, frozen=True):
             words, others = ((tree,), ()) if has_words else ((), (tree,))
             return cls(words, (*others, *filters), signs, strict=True)
         nodes = tree.nodes if isinstance(tree, And) else (tree,)
-        words = tuple(node for node in nodes if isinstance(node, Words))
+        asked = tuple(node for node in nodes if isinstance(node, Words))
+        language, function_words = question_words(query)
+        words = tuple(node for node in asked if not is_question_word(node, function_words)) or asked
         others = (node for node in nodes if not isinstance(node, Words))
-        goes_on = typing and bool(words) and nodes[-1] is words[-1] and query[-1:].isalnum()
-        return cls(words, (*others, *filters), signs, goes_on=goes_on, camel=camel_words(query))
+        return cls(words, (*others, *filters), signs, camel=camel_words(query), language=language)
 
     @property
     def has_exact(self) -> bool:
@@ -117,11 +120,13 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         """Return the question with words that the texts of an index have, or documents that were read, or counted."""
         if self.strict or not self.words:
             return self
-        from reread.index.spelling import Vocabulary, corrected
+        from reread.index.spelling import Vocabulary, common_neighbours, corrected
 
         vocabulary = Vocabulary(scope, [one.document for one in read], counted)
-        words, changes = corrected(self.words, vocabulary, goes_on=self.goes_on, camel=self.camel)
-        return msgspec.structs.replace(self, words=tuple(words), changes=changes)
+        words, changes = corrected(self.words, vocabulary, camel=self.camel, language=self.language)
+        return msgspec.structs.replace(
+            self, words=tuple(words), changes=changes, offered=common_neighbours(self.words, vocabulary)
+        )
 
     def joined(self, other: SearchQuestion) -> SearchQuestion:
         """Return a question for the words of both."""
@@ -240,7 +245,7 @@ class Answering:
         if scope is not None:
             count = self._enough + EXTRA if self._enough is not None else scope.reader.searcher.num_docs
             asked = self._question.words
-            query = scope.every(words) if stage == ALL else scope.some(asked, [1.0] * len(asked))
+            query = scope.every(words) if stage == ALL else scope.some(asked)
             found = scope.reader.search(query, count, order_by_field="time")
             texts += scope.reader.places([address for _, address in found.hits])
             total += found.count
@@ -350,11 +355,7 @@ class Answering:
         from reread.index.answer import count_facets  # most searches do not ask for them
 
         words = self._question.words
-        query = (
-            self._scope.every(words)
-            if self._question.strict or not words
-            else self._scope.some(words, [1.0] * len(words))
-        )
+        query = self._scope.every(words) if self._question.strict or not words else self._scope.some(words)
         return count_facets(self._scope, query)
 
 

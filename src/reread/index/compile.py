@@ -56,11 +56,9 @@ class IndexScope:
         """Return the engine's query for documents that match all nodes, in these files if some are given."""
         return self._query(self._compiler.compile(And(tuple(nodes))), paths)
 
-    def some(self, nodes: Sequence[Node], weights: Sequence[float], paths: Iterable[str] | None = None) -> Any:
-        """Return the engine's query for documents that match one node or more; each weighs as much as given."""
-        boost, compiled = tantivy.Query.boost_query, map(self._compiler.compile, nodes)
-        parts = [(tantivy.Occur.Should, boost(query, weight)) for query, weight in zip(compiled, weights, strict=True)]
-        return self._query(tantivy.Query.boolean_query(parts), paths)
+    def some(self, nodes: Sequence[Node], paths: Iterable[str] | None = None) -> Any:
+        """Return the engine's query for documents that match one node or more."""
+        return self._query(self._compiler.compile(Or(tuple(nodes))), paths)
 
     def _query(self, query: Any, paths: Iterable[str] | None) -> Any:
         parts = [(tantivy.Occur.Must, query), *self._parts, *self._filters]

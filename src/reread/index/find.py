@@ -124,8 +124,9 @@ def search(
     """Search everything that is said in all sessions, and iterate over the places where the query matches.
 
     A query has words, "exact characters", prefixes (`handl*`), AND, OR, -not, parentheses and fields such as
-    `tool:bash`, `is:error` or `before:tuesday`. Sessions that have all words near each other come first, then those
-    that have some; a word that occurs nowhere is replaced by the most similar one that does. With `strict`, or with
+    `tool:bash`, `is:error` or `before:tuesday`. The sessions that match best come first: rare words near each
+    other in a short text, best in a prompt or title. A word that occurs nowhere is replaced by the most similar one
+    that does. With `strict`, or with
     AND, OR or parentheses, nothing is guessed: a text has to contain all words, except where OR offers a choice. A
     query of fields alone lists what they select, the newest first: sessions, if they are only about projects and times.
     `tag` and `tag:word` choose sessions by their tags. `kinds` are prompts, text, thinking, inputs, results, notices,
@@ -214,7 +215,6 @@ def find(
     regex: bool = False,
     fixed: bool = False,
     strict: bool = False,
-    typing: bool = False,
     roots: Sequence[str | Path] | None = None,
     files: FileSet | None = None,
     keys: Mapping[str, str] | None = None,
@@ -227,7 +227,7 @@ def find(
     """
     if order not in (RELEVANCE, NEWEST):
         raise Misuse(f"Unknown order {order!r}; use {RELEVANCE} or {NEWEST}.")
-    question = SearchQuestion.parse(query, filters, regex=regex, fixed=fixed, strict=strict, typing=typing)
+    question = SearchQuestion.parse(query, filters, regex=regex, fixed=fixed, strict=strict)
     files = files or find_files(roots, prompts=True)
     options = (order, limit, start, files, keys, refresh or refresh_waiting(progress))
     try:
@@ -259,18 +259,11 @@ def _find(
         index = refresh(files, least=0)
         answer, asked, unsearched = _ask(question, order, enough, files, index)
     texts = islice(answer.texts, start, None)
-    page = sorted(islice(texts, min(limit, sys.maxsize)), key=_stage) if limit is not None else ()
-    documents = _documents(index.reader, chain(page, texts), answer.confirm)
+    documents = _documents(index.reader, texts, answer.confirm)
     hits = _hits(keys, documents, asked.marker(), limit)
-    note = " ".join(filter(None, [replaced, answer.note, _note(index.state, files, unsearched)]))
+    few = [f"Few texts have “{word}”; many have “{other}”." for word, other in asked.offered.items()]
+    note = " ".join(filter(None, [replaced, *few, answer.note, _note(index.state, files, unsearched)]))
     return Hits(hits, answer, note, unsearched)
-
-
-def _stage(text: RankedText) -> int:
-    """Return the place of a text's stage: other texts of a session come after the first ones of guesses."""
-    from reread.index.ranking import STAGES
-
-    return STAGES.index(text.stage)
 
 
 def _ask(

@@ -13,7 +13,7 @@ import msgspec
 
 from reread.base.times import parse_json_time
 from reread.catalog.header import Header
-from reread.catalog.headers import read_header
+from reread.catalog.headers import DesktopTitles, read_header
 from reread.disk import layout
 from reread.disk.filenames import unicode_stem
 from reread.errors import RereadError, naming_file
@@ -84,6 +84,7 @@ class HitBuilder:
         self._keys = keys or {}
         self._sessions: dict[str, OpenedSession] = {}
         self._headers: dict[str, Header | None] = {}
+        self._titles = DesktopTitles()
         self._places: dict[str, SavedLocations | None] = {}
         self._table: LocationsTable | None = None
 
@@ -129,7 +130,7 @@ class HitBuilder:
         if path not in self._headers:
             self._headers[path] = None
             with suppress(RereadError, OSError), naming_file(path):
-                self._headers[path] = read_header(path)
+                self._headers[path] = self._titles.add(read_header(path))
         return self._headers[path]
 
     def close(self) -> None:

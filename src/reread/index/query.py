@@ -46,10 +46,12 @@ KIND_NAMES = {
 
 
 QUESTION_WORDS = frozenset(
-    "a about an and any are at can could did do does for from had has have how i in is it me my of on or our should "
-    "some that the then there this to us was we were what when where which who why with you your".split()
+    "a about again am an and any are as at be because been being but by can could did do does for from had has have "
+    "having he her him his how i if in into is it its me my of on one ones or our she should so some such than that "
+    "the their them then there these they this those to too us was we were what when where which while who whom whose "
+    "why will with would you your session sessions remember".split()
 )
-"""Words that questions are made of: they count little beside others."""
+"""Words that questions are made of: they do not count beside others."""
 UNAPOSTROPHED = frozenset(
     "arent cant couldnt didnt doesnt dont hadnt hasnt havent hows im isnt its ive shouldnt thats theres wasnt werent "
     "whats whens wheres whos wont wouldnt youre".split()
@@ -305,11 +307,11 @@ def field_texts(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def is_question_word(node: Node) -> bool:
-    """True for a word that counts little."""
+def is_question_word(node: Node, others: frozenset[str] = frozenset()) -> bool:
+    """True for a word that does not count; `others` are more of them than the English ones."""
     if not isinstance(node, Words) or node.prefix or node.suffix:
         return False
-    if node.is_single and node.words[0] in UNAPOSTROPHED:
+    if node.is_single and node.words[0] in UNAPOSTROPHED | others:
         return True
     return node.words[-1] in (QUESTION_WORDS if node.is_single else CONTRACTED) and all(
         word in QUESTION_WORDS or word in CONTRACTED for word in node.words

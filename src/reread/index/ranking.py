@@ -1,9 +1,9 @@
 """Rank the sessions that a question is about, and the best texts of each.
 
-People remember a few words, not the words. So a session counts as one long text, in which rare words weigh more than
-common ones, and its best single text counts as much. Sessions that have all words in one text, or in texts near each
-other, come before those that have only some of them. Among these sessions, those that write an identifier, a path or a
-flag of the question with its very signs come first.
+People remember a few words, not the words. So each session has one score, of four parts: its best text, with what texts
+near it add; how many identifiers, paths or flags a text writes with their very signs; and, half as much each, how good
+the session is as one long text, and the share of the words that are near each other. In all of them rare words weigh
+more than common ones.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 import re
 import time
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from reread.disk import layout
@@ -21,14 +23,12 @@ from reread.index.compile import IndexScope
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT, TEXT, THINKING, TITLE
 from reread.index.document_reader import DocumentReader, FoundDocument
 from reread.index.matching import has_leaf, is_confirmed
-from reread.index.query import Exact, Node, is_question_word
+from reread.index.query import Exact, Node
 from reread.index.regex import PLAIN
 from reread.index.store import TAIL_BIT, DocumentLocation, file_id
 
 ALL, MOST, ANY = "all", "most", "any"
 """How many of the words a session has near each other."""
-STAGES = (ALL, MOST, ANY)
-"""The order of these."""
 WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6, REQUEST: 0.4}
 """How much a match counts by its kind."""
 HALF_LIFE_DAYS = 60.0
@@ -43,11 +43,12 @@ PER_SESSION = 3
 """How many texts of a session come before those of the next."""
 NEAR_LINES = 12
 """Texts at most so many lines apart are near each other: about a short turn."""
+LESS = 0.5
+"""How much the whole session, and the words that are near each other, count beside the best text."""
 SATURATION, LENGTH_WEIGHT = 1.2, 0.5
 """The constants of BM25 for sessions: how soon more texts with a word count no more, and how much length counts."""
 SHORT = 64 << 10
 """The size up to which sessions count as equally long, in bytes."""
-QUESTION_WEIGHT = 0.1
 
 
 class MatchingText(NamedTuple):
@@ -78,6 +79,21 @@ class MatchingText(NamedTuple):
     def copy_key(self) -> tuple[object, ...]:
         """A value that copies of a text in forks and resumed sessions share: their records keep the time."""
         return self.text.time_ms, self.kind, round(self.score, 3)
+
+
+@dataclass
+class SessionScore:
+    """How well a session matches."""
+
+    whole: float = 0.0
+    """As one long text."""
+    best: float = 0.0
+    """By its best text, with what those near it add."""
+    together: float = 0.0
+    """The share of the words that are near each other, by their weights."""
+    signs: int = 0
+    """How many words with signs a text has as they stand."""
+    total: float = 0.0
 
 
 class RankedText(NamedTuple):
@@ -131,34 +147,47 @@ class Ranker:
         self._session_of: dict[str, str] = {}
         self._contents: dict[tuple[int, ...], tuple[str, str] | None] = {}
         self._documents: DocumentReader | None = None
-        counting = [n for n, leaf in enumerate(leaves) if not is_question_word(leaf)]
-        self._needed = counting if counting and not strict else list(range(len(leaves)))
-        """The words that count; those of a question do if there are no others."""
+        self._all = range(len(leaves))
+        """The numbers of the words."""
         self._found = [{n for n, leaf in enumerate(leaves) if is_confirmed(leaf, one.document)} for one in read]
         """The words of each text that was read."""
-        self._counts = {n: self._count([n]) for n in self._needed}
-        """For each word that counts, how many texts of each session have it."""
+        self._counts = {n: self._count([n]) for n in self._all}
+        """For each word, how many texts of each session have it."""
         self._weights = self._word_weights()
 
     def rank(self) -> Ranking:
         """Return the texts in order."""
-        has_all = self._count(self._needed)
+        has_all = self._count(self._all)
         candidates = self._candidates()
-        scores = self._session_scores(candidates)
+        sessions = self._whole_scores()
+        for session, group in candidates.items():
+            sessions.setdefault(session, SessionScore()).best = max(one.score for one in group)
+            sessions[session].signs = max(one.signs for one in group)
         if self._strict:
-            scores = {session: score for session, score in scores.items() if session in has_all}
-        order = sorted(scores, key=lambda session: (-scores[session], session))
-        near = set(has_all) if self._strict else has_all.keys() | self._near(order[:EXAMINED], has_all.keys())
+            sessions = {session: score for session, score in sessions.items() if session in has_all}
+        for session, score in sessions.items():
+            score.together = 1.0 if session in has_all else 0.0
+        examined = self._ordered(sessions)[:EXAMINED]
+        self._look_near(examined, sessions)
+        order = self._ordered(sessions)
+        near = {session for session, score in sessions.items() if score.together == 1.0}
         stages = {session: ALL if session in near else self._stage(session) for session in order}
-        signs = {session: max(one.signs for one in group) for session, group in candidates.items()}
-        order.sort(key=lambda session: (STAGES.index(stages[session]), -signs.get(session, 0)))
         self._add_missing(order[:EXAMINED], candidates)
         texts, copies = self._without_copies(order, candidates)
         repeating = {session for session in order if candidates.get(session) and not texts[session]}
         total = sum(has_all.values()) - sum(one.has_all for one in copies.values()) or self._count_any() - len(copies)
         with_all = len(near - repeating)
-        ordered = self._in_order(order, texts, copies, scores, stages)
+        ordered = self._in_order(order, texts, copies, sessions, stages)
         return Ranking(ordered, total, with_all, len(order) - len(repeating) - with_all)
+
+    def _ordered(self, sessions: dict[str, SessionScore]) -> list[str]:
+        """Return the sessions, the best first, with the score of each."""
+        most = max((one.whole for one in sessions.values()), default=0.0) or 1.0
+        highest = max((one.best for one in sessions.values()), default=0.0) or 1.0
+        for one in sessions.values():
+            signs = one.signs / max(1, len(self._signs))
+            one.total = one.best / highest + signs + LESS * (one.whole / most + one.together)
+        return sorted(sessions, key=lambda session: (-sessions[session].total, session))
 
     def _session(self, path: str) -> str:
         """Return the path of the session that a file belongs to."""
@@ -192,8 +221,7 @@ class Ranker:
 
     def _any(self, sessions: Iterable[str] | None = None) -> Any:
         assert self._scope is not None
-        boosts = [1.0 if n in self._needed else QUESTION_WEIGHT for n in range(len(self._leaves))]
-        return self._scope.some(self._leaves, boosts, None if sessions is None else self._files(sessions))
+        return self._scope.some(self._leaves, None if sessions is None else self._files(sessions))
 
     def _files(self, sessions: Iterable[str]) -> list[str]:
         """Return the files of some sessions that the index has."""
@@ -205,12 +233,12 @@ class Ranker:
         """Return the best texts of sessions, the best first."""
         found: dict[tuple[int, ...], MatchingText] = {}
         if self._scope is not None:
-            every = self._scope.every([self._leaves[n] for n in self._needed])
+            every = self._scope.every(self._leaves)
             some = () if self._strict else self._best(self._any())
             for one in chain(self._signed(), self._best(every, has_all=True), some):
                 found.setdefault(one.position, one)
         for one, words in zip(self._read, self._found, strict=True):
-            if words.issuperset(self._needed) or (words and not self._strict):
+            if words.issuperset(self._all) or (words and not self._strict):
                 candidate = self._read_candidate(one, words)
                 found[candidate.position] = candidate
         groups: dict[str, list[MatchingText]] = defaultdict(list)
@@ -222,7 +250,7 @@ class Ranker:
         """Yield the texts that have words with their signs: the index knows only the words, so they are read."""
         assert self._scope is not None
         seen: set[tuple[int, ...]] = set()
-        needed = [self._leaves[n] for n in self._needed] if self._strict else []  # fields stand among the words there
+        needed = self._leaves if self._strict else ()  # fields stand among the words there
         for one in self._signs:
             count, literals = 0, _sign_literals(one.text)
             most = MOST_SIGNED if literals else MOST_DECODED
@@ -232,7 +260,7 @@ class Ranker:
                 if found is None or not signs:
                     continue
                 seen.add(text.position)
-                has_all = all(is_confirmed(self._leaves[n], found.document) for n in self._needed)
+                has_all = all(is_confirmed(leaf, found.document) for leaf in self._leaves)
                 if has_all or not self._strict:
                     yield text._replace(has_all=has_all, signs=signs)
                 count += 1
@@ -254,29 +282,27 @@ class Ranker:
                 yield MatchingText(self._session(path), score * weight, has_all, place)
 
     def _read_candidate(self, one: FoundDocument, words: set[int]) -> MatchingText:
-        score = (SATURATION + 1) / 2 * sum(self._weights.get(n, QUESTION_WEIGHT) for n in words) or 1.0
-        weight = self._text_weight(one.document.kind, one.time_ms)
-        has_all, signs = words.issuperset(self._needed), self._count_signs(one)
-        return MatchingText(self._session(one.path), score * weight, has_all, one, signs)
+        score = sum(self._read_score(one, n) for n in words) or 1.0
+        return MatchingText(self._session(one.path), score, words.issuperset(self._all), one, self._count_signs(one))
+
+    def _read_score(self, one: FoundDocument, n: int) -> float:
+        return (SATURATION + 1) / 2 * self._weights[n] * self._text_weight(one.document.kind, one.time_ms)
 
     def _text_weight(self, kind: str, time_ms: int) -> float:
         """Return how much a match counts by its kind and age: half if it is very old."""
         days = max(0.0, self._now_ms - time_ms) / 86_400_000
         return WEIGHTS[kind] * (0.5 + 0.5 * 0.5 ** (days / HALF_LIFE_DAYS))
 
-    def _session_scores(self, candidates: dict[str, list[MatchingText]]) -> dict[str, float]:
-        """Return how good each session is: as one long text, and by its best text."""
-        whole: dict[str, float] = defaultdict(float)
+    def _whole_scores(self) -> dict[str, SessionScore]:
+        """Return how good each session is as one long text."""
+        found: dict[str, SessionScore] = defaultdict(SessionScore)
         lengths = self._lengths()
         average = sum(lengths.values()) / max(1, len(lengths)) or 1.0
         for n, counts in self._counts.items():
             for session, count in counts.items():
                 norm = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * lengths.get(session, average) / average)
-                whole[session] += self._weights[n] * count * (SATURATION + 1) / (count + norm)
-        best = {session: max(one.score for one in group) for session, group in candidates.items()}
-        most, highest = max(whole.values(), default=0.0) or 1.0, max(best.values(), default=0.0) or 1.0
-        sessions = whole.keys() | best.keys()  # one may have only words of a question
-        return {one: whole.get(one, 0.0) / most + best.get(one, 0.0) / highest for one in sessions}
+                found[session].whole += self._weights[n] * count * (SATURATION + 1) / (count + norm)
+        return found
 
     def _lengths(self) -> dict[str, int]:
         """Return the size of each session in the index; short ones count as equally long."""
@@ -286,39 +312,58 @@ class Ranker:
                 lengths[self._session(path)] += cursor.offset
         return {session: max(length, SHORT) for session, length in lengths.items()}
 
-    def _near(self, sessions: Sequence[str], known: Iterable[str]) -> set[str]:
-        """Return the sessions that have all words in texts near each other."""
-        chosen = [one for one in sessions if one not in known and all(one in self._counts[n] for n in self._needed)]
-        if not chosen or len(self._needed) < 2:
-            return set()
-        lines = [(one.path, one.line, n) for one, words in zip(self._read, self._found, strict=True) for n in words]
-        files = self._files(chosen) if self._scope is not None else []
-        for n in self._needed:
-            if self._scope is None:
-                break
-            query = self._scope.every([self._leaves[n]], files)
-            hits = self._scope.reader.search(query, CANDIDATES).hits
-            for place in self._scope.reader.places([address for _, address in hits]):
-                lines.append((self._scope.reader.path_of(place.file) or "", place.line, n))
-        near = {path for path, group in groupby(sorted(lines), key=lambda line: line[0]) if self._meet(list(group))}
-        return {self._session(path) for path in near}.intersection(chosen)
+    def _look_near(self, sessions: Sequence[str], scores: dict[str, SessionScore]) -> None:
+        """Look at the best texts of some sessions with those near them, and improve the scores of the sessions."""
+        lines: dict[str, dict[int, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+        for path, line, n, score in self._scored_lines(sessions):
+            known = lines[path][line]
+            known[n] = max(score, known.get(n, 0.0))
+        every = sum(self._weights.values()) or 1.0
+        for path, by_line in lines.items():
+            session = scores[self._session(path)]
+            for value, words in self._with_near(by_line):
+                session.best = max(session.best, value)
+                is_all = len(words) == len(self._leaves)
+                share = 1.0 if is_all else sum(self._weights[n] for n in words) / every
+                session.together = max(session.together, share)
 
-    def _meet(self, lines: Sequence[tuple[str, int, int]]) -> bool:
-        """True if all words are in a few lines of a file."""
-        last = dict.fromkeys(self._needed, -(NEAR_LINES + 1) << 20)
-        for _, line, n in lines:
-            if n in last:  # a word of a question need not be near
-                last[n] = line
-            if line - min(last.values()) <= NEAR_LINES:
-                return True
-        return False
+    def _scored_lines(self, sessions: Sequence[str]) -> Iterator[tuple[str, int, int, float]]:
+        """Yield the texts of some sessions: file, line, the number of a word that it has, and how well it does."""
+        chosen = set(sessions)
+        for one, words in zip(self._read, self._found, strict=True):
+            if self._session(one.path) in chosen:
+                yield from ((one.path, one.line, n, self._read_score(one, n)) for n in words)
+        if self._scope is None:
+            return
+        files = self._files(chosen)
+        for n, leaf in enumerate(self._leaves):
+            for one in self._best(self._scope.every([leaf], files)):
+                assert isinstance(one.text, DocumentLocation)
+                yield self._scope.reader.path_of(one.text.file) or "", one.text.line, n, one.score
+
+    @staticmethod
+    def _with_near(by_line: Mapping[int, Mapping[int, float]]) -> Iterator[tuple[float, Collection[int]]]:
+        """Yield how good each text of a file is together with the texts near it, and the words that they have.
+
+        A word of a near text counts less with each line between.
+        """
+        order = sorted(by_line)
+        first = 0
+        for line in order:
+            while order[first] < line - NEAR_LINES:
+                first += 1
+            best = dict[int, float]()
+            for other in islice(order, first, bisect_right(order, line + NEAR_LINES)):
+                for n, score in by_line[other].items():
+                    best[n] = max(score / (1 + abs(other - line)), best.get(n, 0.0))
+            yield sum(best.values()), best.keys()
 
     def _in_order(
         self,
         order: Sequence[str],
         texts: dict[str, list[tuple[MatchingText, int]]],
         copies: dict[tuple[int, ...], MatchingText],
-        scores: dict[str, float],
+        scores: dict[str, SessionScore],
         stages: dict[str, str],
     ) -> Iterator[RankedText]:
         """Yield the best texts of each session, then the other ones of all."""
@@ -327,7 +372,7 @@ class Ranker:
         known = {*copies, *(one.position for one, _ in chain(*texts.values()))}
         others = ((one, 0) for one in self._others(known) if one.session in stages)
         for one, count in chain(firsts, rests, others):
-            yield RankedText(one.text, stages[one.session], round(scores[one.session], 4), count)
+            yield RankedText(one.text, stages[one.session], round(scores[one.session].total, 4), count)
 
     def _without_copies(
         self, order: Sequence[str], candidates: dict[str, list[MatchingText]]
@@ -366,8 +411,8 @@ class Ranker:
         return next(self._documents.documents([one.text], literals), None) if self._documents else None
 
     def _stage(self, session: str) -> str:
-        has = sum(self._weights[n] for n in self._needed if session in self._counts[n])
-        return MOST if 2 * has > sum(self._weights[n] for n in self._needed) else ANY
+        has = sum(self._weights[n] for n in self._all if session in self._counts[n])
+        return MOST if 2 * has > sum(self._weights.values()) else ANY
 
     def _add_missing(self, sessions: Sequence[str], candidates: dict[str, list[MatchingText]]) -> None:
         """Find texts of good sessions whose words are in many texts, none of which is among the best of all."""
@@ -380,7 +425,7 @@ class Ranker:
         """Yield what is not known to be among the best, for whoever reads on."""
         if self._scope is None:
             return
-        every = self._scope.every([self._leaves[n] for n in self._needed])
+        every = self._scope.every(self._leaves)
         for query in (every,) if self._strict else (every, self._any()):
             for one in self._best(query, has_all=query is every, count=self._scope.reader.searcher.num_docs):
                 if one.position not in known:

@@ -55,8 +55,6 @@ class SearchRequest(msgspec.Struct):
     """Up to this many new bytes are indexed before the search; None: as many as there are."""
     facets: bool = False
     """True to count what matches by project, kind, tool and month."""
-    typing: bool = False
-    """True if somebody may be typing the last word."""
     filters: Sequence[Node] = ()
     regex: bool = False
     fixed: bool = False
@@ -203,7 +201,6 @@ class Searcher:
             order=NEWEST if request.newest else RELEVANCE,
             start=request.start,
             limit=request.limit,
-            typing=request.typing,
             files=request.files,
             keys=request.keys,
             regex=request.regex,

@@ -1,14 +1,14 @@
-"""Words that no text has: the nearest that one has, so that a typo or the beginning of a word finds something."""
+"""Words as texts have them: other forms of a word, and the nearest of one that no text has, such as a typo."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from string import ascii_lowercase, digits
 
 from reread.index.compile import IndexScope
 from reread.index.document import SearchDocument
-from reread.index.document_reader import DocumentReader
-from reread.index.engine import tantivy
+from reread.index.language import ENGLISH, stem
 from reread.index.matching import has_leaf
 from reread.index.query import Node, Or, Words, is_question_word
 from reread.index.terms import LONGEST, has_single, identifier_parts, term, word_pieces, words
@@ -20,8 +20,18 @@ LONG = 8
 SHORTEST_PART = 2
 """A word without capitals is not taken apart into shorter ones."""
 LETTERS = ascii_lowercase + digits
-EXAMPLES = 10
-"""How many texts are read to see which words are meant."""
+MOST_WORDS = 20_000
+"""How many words are compared with one that may be mistyped, the most common ones."""
+MOST_STEMMED = 1000
+"""How many words with the same beginning may be forms of one, the most common ones."""
+SHORTEST_STEM = 3
+"""A shorter stem is that of too many words."""
+MOST_FORMS = 4
+"""How many other forms of a word are looked for."""
+RARER = 10
+"""A word at a distance of two letters has to be so many times as common as one at a distance of one."""
+FEW, OFFERED = 3, 20
+"""A word in so few texts may be mistyped in them, if one that is nearly the same is so many times as common."""
 
 
 class Vocabulary:
@@ -55,19 +65,30 @@ class Vocabulary:
     def near(self, word: str, distance: int) -> set[str]:
         """Return words that differ in so many letters."""
         found = {one for one in self._counted if " " not in one and is_spelled_like(word, one, distance)}
-        if distance == 1 and word.isascii():  # asking for each is faster than reading texts
-            return found | {other for other in one_off(word) if self.frequency(other) and self.has(Words((other,)))}
-        if self._scope is None:
-            return found
-        reader = self._scope.reader
-        for field in ("text", "pieces"):
-            query = tantivy.Query.fuzzy_term_query(reader.schema, field, word, distance=distance)
-            hits = reader.search(self._scope.in_any_text(query), EXAMPLES).hits
-            for one in DocumentReader(reader).documents(reader.places([address for _, address in hits])):
-                found |= {other for other in all_words(one.document) if is_spelled_like(word, other, distance)}
-            if found:
-                break
+        if distance == 1 and word.isascii():  # asking for each is faster than comparing with all
+            known = one_off(word)
+        else:  # people rarely mistype the first letter
+            known = {other for other in self.beginning(word[:1], MOST_WORDS) if is_spelled_like(word, other, distance)}
+        return found | {other for other in known if self.frequency(other) and self.has(Words((other,)))}
+
+    def beginning(self, start: str, most: int) -> set[str]:
+        """Return the words that begin like this, of those of the index the most common."""
+        found = {one for one in self._counted if " " not in one and one.startswith(start)}
+        if self._scope is not None:
+            searcher = self._scope.reader.searcher
+            for field in ("text", "pieces"):
+                found |= {word for word, _ in searcher.terms_with_prefix(field, start, limit=most)}
         return found
+
+    def forms(self, word: str, language: str) -> list[str]:
+        """Return other forms of a word that texts have, the most common first."""
+        root = stem(word, language)
+        start = root.removesuffix("i")  # that of query and queries is queri
+        if has_single(word) or not word.isalpha() or len(start) < SHORTEST_STEM or not word.startswith(start):
+            return []
+        found = (one for one in self.beginning(start, MOST_STEMMED) if one != word and stem(one, language) == root)
+        counts = {one: self.frequency(one) for one in found if self.has(Words((one,)))}
+        return sorted(counts, key=lambda one: (-counts[one], one))[:MOST_FORMS]
 
 
 def all_words(document: SearchDocument, spelled: Iterable[str] = ()) -> set[str]:
@@ -90,35 +111,57 @@ def _phrases(found: Sequence[str], word: str) -> Iterator[str]:
 
 
 def corrected(
-    nodes: Sequence[Node], vocabulary: Vocabulary, *, goes_on: bool = False, camel: Mapping[str, str] | None = None
+    nodes: Sequence[Node], vocabulary: Vocabulary, *, camel: Mapping[str, str] | None = None, language: str = ENGLISH
 ) -> tuple[list[Node], dict[str, str]]:
-    """Return the words of a query with those that no text has replaced, and what replaced each; "" if nothing did.
+    """Return the words of a query as texts have them, and what replaced each that no text has; "" if nothing did.
 
-    A phrase that no text has becomes its words. If the last word `goes_on`, it is still being typed: longer words that
-    begin with it are meant, too. `camel` has the words of camelCase identifiers, as written: their parts are meant.
+    Beside a word, its other forms in a language are looked for. A phrase that no text has becomes its words. `camel`
+    has the words of camelCase identifiers, as written: their parts are meant.
     """
     camel = camel or {}
-    if goes_on and isinstance(last := nodes[-1], Words) and _may_go_on(last, vocabulary):
-        found, changes = corrected(nodes[:-1], vocabulary, camel=camel)
-        return [*found, Or((last, Words(last.words, prefix=True)))], changes
     found = list[Node]()
     changes = dict[str, str]()
     for node in _split(nodes, vocabulary):
-        is_word = isinstance(node, Words) and node.is_single and not node.is_hash and not is_question_word(node)
-        if not isinstance(node, Words) or not is_word or vocabulary.has(node):
+        if not isinstance(node, Words) or not _is_word(node):
             found.append(node)
             continue
         word = node.words[0]
+        forms = [Words((form,)) for form in vocabulary.forms(word, language)] if len(nodes) > 1 else []
+        if vocabulary.has(node):
+            found.append(Or((node, *forms)) if forms else node)
+            continue
         written = camel.get(word, word)
-        near = "" if (phrase := _apart(written, vocabulary)) else nearest(word, vocabulary)
+        is_camel = len(identifier_parts(written)) > 1
+        near = forms[0].words[0] if forms and not is_camel else ""
+        phrase = _apart(written, vocabulary) if is_camel else None
+        near = near or ("" if phrase else nearest(word, vocabulary))
         if near:
             changes[word] = near
-            found.append(Words((near,), prefix=near == word))
+            found.append(Or(tuple(forms)) if len(forms) > 1 else Words((near,), prefix=near == word))
             continue
+        phrase = phrase or _apart(written, vocabulary)
         parts = [phrase] if phrase else _known_parts(written, vocabulary)
         changes[written] = " ".join(one for part in parts for one in part.words)
         found += parts
     return found, changes
+
+
+def _is_word(node: Words) -> bool:
+    return node.is_single and not node.is_hash and not is_question_word(node)
+
+
+def common_neighbours(nodes: Sequence[Node], vocabulary: Vocabulary) -> dict[str, str]:
+    """Return, for words that few texts have, one that is nearly the same and far more common."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, Words) and _is_word(node) and len(node.words[0]) >= SHORTEST:
+            word = node.words[0]
+            count = vocabulary.frequency(word)
+            if 0 < count <= FEW and word.isascii() and word.isalpha():
+                near = _likeliest(word, dict.fromkeys(vocabulary.near(word, 1), 1), vocabulary)
+                if near and vocabulary.frequency(near) >= OFFERED * count:
+                    found[word] = near
+    return found
 
 
 def _apart(word: str, vocabulary: Vocabulary) -> Words | None:
@@ -142,19 +185,16 @@ def _known_parts(word: str, vocabulary: Vocabulary) -> list[Words]:
     return [part for part in known if not is_question_word(part) and vocabulary.has(part)]
 
 
-def _may_go_on(word: Words, vocabulary: Vocabulary) -> bool:
-    """True for a word that is long enough to be the beginning of few others, and is one."""
-    is_beginning = word.is_single and len(word.words[0]) >= SHORTEST - 1
-    return is_beginning and vocabulary.has(Words(word.words, prefix=True))
-
-
 def _split(nodes: Sequence[Node], vocabulary: Vocabulary) -> list[Node]:
-    """Return the nodes, those phrases that no text has as words."""
+    """Return the nodes, those phrases that no text has as words; characters of scripts without spaces as pairs."""
     out: list[Node] = []
     for node in nodes:
         is_phrase = isinstance(node, Words) and len(node.words) > 1 and not (node.prefix or node.suffix)
         if isinstance(node, Words) and is_phrase and not vocabulary.has(node):
-            out += [Words((word,)) for word in node.words]
+            pairs = [Words(pair) for pair in pairwise(node.words) if all(map(has_single, pair))]
+            known = list(dict.fromkeys(filter(vocabulary.has, pairs)))
+            out += known or [Words((word,)) for word in node.words]
+            out += [Words((word,)) for word in node.words if known and not has_single(word)]
         else:
             out.append(node)
     return out
@@ -164,23 +204,24 @@ def nearest(word: str, vocabulary: Vocabulary) -> str:
     """Return the word that a text has and that is nearest; the same word if it is the beginning of one; else ""."""
     if len(word) > LONGEST or has_single(word) or word.isdigit():
         return ""
-    if len(word) >= SHORTEST and (found := _within(word, 1, vocabulary)):
-        return found
-    if len(word) >= SHORTEST - 1 and vocabulary.has(Words((word,), prefix=True)):
+    near = dict.fromkeys(vocabulary.near(word, 1), 1) if len(word) >= SHORTEST else {}
+    if not near and len(word) >= SHORTEST - 1 and vocabulary.has(Words((word,), prefix=True)):
         return word
-    return _within(word, 2, vocabulary) if len(word) >= LONG else ""
+    if len(word) >= LONG:
+        near = dict.fromkeys(vocabulary.near(word, 2), 2) | near
+    return _likeliest(word, near, vocabulary)
 
 
-def _within(word: str, distance: int, vocabulary: Vocabulary) -> str:
-    """Return the likeliest word that differs in so many letters; a swap of two neighbours is one.
+def _likeliest(word: str, near: Mapping[str, int], vocabulary: Vocabulary) -> str:
+    """Return the likeliest of some words at a distance: the most common; one at a distance of two by far.
 
-    People rarely mistype the first letter, so the words that share it come first, and among them the most common.
+    People rarely mistype the first letter, so the words that share it come first.
     """
 
-    def likelihood(other: str) -> tuple[bool, int, str]:
-        return (other[:1] == word[:1], vocabulary.frequency(other), other)
+    def likelihood(other: str) -> tuple[bool, float, str]:
+        return (other[:1] == word[:1], vocabulary.frequency(other) / RARER ** near[other], other)
 
-    return max(vocabulary.near(word, distance), key=likelihood, default="")
+    return max(near, key=likelihood, default="")
 
 
 def one_off(word: str) -> set[str]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.base.sanitize import csv_cell, safe_line
-from reread.base.text import cell_width, pad, truncate
+from reread.base.text import cell_width, pad, plural, truncate
 
 MEASURED_ROWS = 500
 """The first rows decide how wide columns are."""
@@ -20,6 +20,8 @@ LONGEST = 2000
 """Characters of a cell that are looked at."""
 NARROWEST = 8
 """Columns are not made narrower than this to fit the terminal."""
+ID = 36
+"""The first column keeps as much as an id needs."""
 GAP = "  "
 
 
@@ -30,12 +32,12 @@ def query_lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int 
     numeric = [bool(first) and all(_is_number(row[n]) for row in first) for n in range(len(names))]
     header = [safe_line(name) for name in names]
     widths = [max(map(cell_width, column)) for column in zip(header, *first, strict=True)]
-    widths = _fitted(widths, width) if width is not None else widths
+    widths = _fitted(widths, width) if width is not None and widths else widths
 
     def line(cells: Sequence[str]) -> str:
         padded = (
             pad(truncate(cell, size) if width is not None else cell, size, right=right)
-            for cell, size, right in zip(cells, widths, numeric, strict=True)
+            for cell, size, right in zip(cells, widths, numeric, strict=False)
         )
         return GAP.join(padded).rstrip()
 
@@ -43,12 +45,22 @@ def query_lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int 
     yield GAP.join("─" * size for size in widths)
     for cells in itertools.chain(first, (list(map(cell_text, row)) for row in rows)):
         yield line(cells)
+    if len(widths) < len(header):
+        yield f"Not shown in this width: {plural(len(header) - len(widths), 'column')}; select fewer, or use --json."
 
 
 def _fitted(widths: list[int], width: int) -> list[int]:
-    """Return the widths, the widest made narrower until all fit."""
+    """Return the widths of the first columns that fit, the widest made narrower; the first one, a key, at last."""
+    least = [min(size, NARROWEST if n else ID) for n, size in enumerate(widths)]
+    fitting = [n for n in range(1, len(widths)) if sum(least[: n + 1]) + n * len(GAP) <= width]
+    widths = widths[: max(fitting, default=0) + 1]
     room = width - len(GAP) * (len(widths) - 1)
-    widths = list(widths)
+    key = min(widths[0], room - sum(least[1 : len(widths)]))
+    return [key, *_narrowed(widths[1:], room - key)]
+
+
+def _narrowed(widths: list[int], room: int) -> list[int]:
+    """Return the widths, the widest made narrower until all fit."""
     while sum(widths) > room and max(widths) > NARROWEST:
         widest = max(widths)
         second = max((size for size in widths if size < widest), default=NARROWEST)

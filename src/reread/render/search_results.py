@@ -13,14 +13,12 @@ from reread.base.text import cell_width, plural, truncate
 from reread.index.find import Hits
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import AROUND
-from reread.index.ranking import ALL
 from reread.render.listings import PLAIN, QUIET, STRONG, Span
 
 if TYPE_CHECKING:
     from reread.index.search_process import SearchReply
 
 MATCH = "match"
-GUESSES = "With some of the words:"
 INDENT, DEEP = "  ", "    "
 MIN_PROJECT, MIN_FILE = 16, 8
 """A project beside a title, and a file beside other facts, is not made narrower than this."""
@@ -36,19 +34,14 @@ def result_lines(
     ids: Mapping[str, str] | None = None,
     width: int | None = None,
 ) -> Iterator[list[Span]]:
-    """Yield the lines of search results, which say where guesses begin; without a width nothing is cut.
+    """Yield the lines of search results; without a width nothing is cut.
 
     `command` is how reread was called, and `ids` has shorter ids to type. The command that shows the first hit of a
     session is printed once, whole, so that it can be copied.
     """
     groups = group_by_session(hits)
-    guesses = False
     for group in groups.values():
         first = group[0]
-        if first.stage != ALL and not guesses and found.with_all:
-            guesses = True
-            yield [(QUIET, GUESSES)]
-            yield []
         read_on = read_command(first, command, (ids or {}).get(first.session, first.session))
         yield [*_pair(STRONG, _line(first.title), _line(first.project), INDENT, MIN_PROJECT, width)]
         yield [(QUIET, INDENT + quote_command(read_on))]

@@ -103,7 +103,7 @@ class ColumnTable:
     def notes(self) -> Iterator[Styled]:
         """Yield what is left out."""
         if self.omitted:
-            yield PLAIN, f"Not shown in this width: {', '.join(self.omitted)}."
+            yield PLAIN, f"Not shown in this width: {', '.join(self.omitted)}; --json has all."
 
 
 def _least_width(name: str, longest: int) -> int:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from reread.base.address import Address
 from reread.base.choices import DENIED, FAILED, INTERRUPTED
@@ -42,9 +43,12 @@ def calls_to_list(report: Report) -> list[Row]:
 
 
 def listed_calls(calls: Iterable[Row]) -> list[ListedCall]:
-    """Return calls with what only their sessions say."""
-    threads = Threads()
-    return [_listed(call, threads.of(call["path"], call["agent"])) for call in calls]
+    """Return calls with what only their sessions say; secrets in that are replaced."""
+    from reread.redaction.scan import text_cleaner  # loaded late: it knows all rules
+
+    threads, clean = Threads(), text_cleaner(personal=False)
+    found = [_listed(call, threads.of(call["path"], call["agent"])) for call in calls]
+    return [replace(one, what=clean(one.what), error=clean(one.error)) for one in found]
 
 
 class Threads:

@@ -15,6 +15,7 @@ from reread.accounting.prices import current_prices
 from reread.base.choices import DONE, FAILED
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_json_time
+from reread.disk.desktop import desktop_sessions
 from reread.facts.counting import count_all
 from reread.facts.schema import FILE, GIT_COMMIT, PULL_REQUEST, FactTable
 from reread.facts.scope import Scope
@@ -215,7 +216,8 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
     commits = _of_calls(store, GIT_COMMIT, "sha, coalesce(subject, ''), branch")
     pulls = _of_calls(store, PULL_REQUEST, "number, url, action")
     opened = "SELECT session, s.title, project FROM session s JOIN chosen c ON c.file = s.file ORDER BY c.place DESC"
-    known = {id: (title, project) for id, title, project in store.rows(opened)}
+    titles = {id: one.title for id, one in desktop_sessions().items() if one.title}
+    known = {id: (titles.get(id, title), project) for id, title, project in store.rows(opened)}
     for session in dict.fromkeys((*prompts, *answers, *calls)):
         said, spans, own = prompts[session], answers[session], calls[session]
         times = [time for first, last, _ in spans for time in (first, last)] + [prompt[0] for prompt in said]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from reread.accounting.billing import COUNT_NAMES
 from reread.base.address import Address
@@ -36,9 +37,12 @@ def dearest_responses(report: Report) -> list[Row]:
 
 
 def listed_responses(responses: Iterable[Row]) -> list[ListedResponse]:
-    """Return responses with what only their sessions say."""
-    threads = Threads()
-    return [_listed(row, threads) for row in responses]
+    """Return responses with what only their sessions say; secrets in that are replaced."""
+    from reread.redaction.scan import text_cleaner  # loaded late: it knows all rules
+
+    threads, clean = Threads(), text_cleaner(personal=False)
+    found = [_listed(row, threads) for row in responses]
+    return [replace(one, what=clean(one.what)) for one in found]
 
 
 def listed_response_value(listed: ListedResponse) -> dict[str, Any]:

@@ -123,6 +123,7 @@ class _Item(NamedTuple):
 
     kind: str
     text: str
+    """The words; empty for a call."""
     call: Call | None = None
     agent: str | None = None
 
@@ -149,25 +150,27 @@ class _Aligned:
         assert shown is not None
         left, right = (list(_items(turn)) if turn is not None else [] for turn in (one, other))
         keys, others = ([self._key(item) for item in side] for side in (left, right))
-        items = [
-            self._item(left[i] if i is not None else None, right[j] if j is not None else None)
+        pairs = [
+            (left[i] if i is not None else None, right[j] if j is not None else None)
             for i, j in aligned(keys, others, lambda i, j: _are_alike(left[i], right[j]))
         ]
-        different = [item for item in items if item.difference]
-        if different and not self.first:
-            named = different[0].one or different[0].other
-            assert named is not None
-            what = named.line if different[0].kind == CALL else f"the {different[0].kind}"
-            self.first = f"turn {shown.index}: {what}: {different[0].difference}"
-        listed = items[: self._left] if different else []
-        self._left -= len(listed)
+        differences = [self._difference(*pair) for pair in pairs]
+        if not self.first:
+            said = (f"{_name(*pair)}: {what}" for pair, what in zip(pairs, differences, strict=True) if what)
+            self.first = next((f"turn {shown.index}: {one}" for one in said), "")
+        items = [
+            _compared(*pair, what)
+            for pair, what in zip(pairs[: self._left], differences, strict=False)
+            if any(differences)
+        ]
+        self._left -= len(items)
         return ComparedTurn(
             one=one.index if one is not None else None,
             other=other.index if other is not None else None,
             prompt=one_line(_prompt(shown), LINE),
             calls=max(sum(item.kind == CALL for item in side) for side in (left, right)),
-            differences=len(different),
-            items=listed,
+            differences=sum(map(bool, differences)),
+            items=items,
         )
 
     def _key(self, item: _Item) -> Hashable:
@@ -177,27 +180,23 @@ class _Aligned:
             return item.kind, item.call.id
         return item.kind, item.call.name, self.runs.given(item.call)
 
-    def _item(self, one: _Item | None, other: _Item | None) -> ComparedItem:
-        difference = self._difference(one, other)
-        kind = one.kind if one is not None else other.kind if other is not None else CALL
-        return ComparedItem(
-            kind=kind,
-            one=_side(one, difference) if one is not None else None,
-            other=_side(other, difference) if other is not None else None,
-            difference=difference,
-        )
-
     def _difference(self, one: _Item | None, other: _Item | None) -> str:
         if one is None or other is None:
             return ONLY_SECOND if one is None else ONLY_FIRST
         if one.call is None or other.call is None:
-            return "" if self.runs.settled(one.text) == self.runs.settled(other.text) else OTHER_WORDS
-        if self.runs.given(one.call) != self.runs.given(other.call):
+            return "" if self._are_equal(one.text, other.text) else OTHER_WORDS
+        if one.call.input != other.call.input and self.runs.given(one.call) != self.runs.given(other.call):
             return OTHER_INPUT
         was, now = outcome_words(one.call), outcome_words(other.call)
         if was != now:
             return f"{was} → {now}"
-        return "" if was == RUNNING or self.runs.told(one.call) == self.runs.told(other.call) else OTHER_RESULT
+        if was == RUNNING or one.call.tool_call.text == other.call.tool_call.text:
+            return ""
+        return "" if self.runs.told(one.call) == self.runs.told(other.call) else OTHER_RESULT
+
+    def _are_equal(self, one: str, other: str) -> bool:
+        """True if two texts say the same; most are equal, and what every run makes up is looked for in no others."""
+        return one == other or self.runs.settled(one) == self.runs.settled(other)
 
 
 def _prompt(turn: Turn) -> str:
@@ -216,7 +215,7 @@ def _of_response(message: Message) -> Iterator[_Item]:
     if message.text.strip():
         yield _Item(ANSWER, message.text)
     for call in message.calls:
-        yield _Item(CALL, call.title, call)
+        yield _Item(CALL, "", call)
         for agent in call.agents:
             yield from _of_agent(agent)
 
@@ -227,7 +226,7 @@ def _of_agent(agent: Agent) -> Iterator[_Item]:
     while waiting:
         one = waiting.pop()
         for call in one.calls:
-            yield _Item(CALL, call.title, call, one.id)
+            yield _Item(CALL, "", call, one.id)
             waiting += call.agents
 
 
@@ -237,14 +236,30 @@ def _are_alike(one: _Item, other: _Item) -> bool:
     return one.kind == other.kind and names[0] == names[1]
 
 
+def _line(item: _Item) -> str:
+    return one_line(item.call.title if item.call is not None else item.text, LINE)
+
+
+def _name(one: _Item | None, other: _Item | None) -> str:
+    """Return what the first difference is called."""
+    item = one or other
+    assert item is not None
+    return _line(item) if item.call is not None else f"the {item.kind}"
+
+
+def _compared(one: _Item | None, other: _Item | None, difference: str) -> ComparedItem:
+    item = one or other
+    assert item is not None
+    sides = [_side(side, difference) if side is not None else None for side in (one, other)]
+    return ComparedItem(kind=item.kind, one=sides[0], other=sides[1], difference=difference)
+
+
 def _side(item: _Item, difference: str) -> ComparedText:
     if item.call is None:
-        text = item.text.strip() if difference else ""
-        return ComparedText(line=one_line(item.text, LINE), text=text[:LONGEST])
-    told = item.call.tool_call.text.strip() if difference else ""
+        return ComparedText(line=_line(item), text=item.text.strip()[:LONGEST] if difference else "")
     return ComparedText(
-        line=one_line(item.text, LINE),
-        text=told[:LONGEST],
+        line=_line(item),
+        text=item.call.tool_call.text.strip()[:LONGEST] if difference else "",
         state=outcome_words(item.call),
         call=item.call.id,
         agent=item.agent,

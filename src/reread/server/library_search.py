@@ -62,7 +62,7 @@ class SearchService:
         age = WATCHED_SECONDS if self._library.is_watched else FRESH_SECONDS
         files, keys = self._library.files(age), self._library.keys()
         found = self._processes.search(
-            SearchRequest(query, start, limit, newest, files, keys, SMALL, facets=start == 0, typing=True)
+            SearchRequest(query, start, limit, newest, files, keys, SMALL, facets=start == 0)
         )
         if found.is_behind:
             self._build()

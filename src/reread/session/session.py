@@ -22,6 +22,7 @@ from reread.catalog.headers import captures_of
 from reread.catalog.resolve import STDIN, require_whole, resolve_address
 from reread.disk import layout
 from reread.disk.backups import BackupFiles
+from reread.disk.desktop import app_title
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Request, Turn
@@ -251,10 +252,19 @@ class Session:
 
     @property
     def title(self) -> str:
-        """Its title: a person's, else the client's, its summary, or what it says first.
+        """Its title: that of the desktop app, a person's, the client's, its summary, or what it says first.
 
         That is the first prompt, the prompt of the captured command, a command, or the first answer.
         """
+        return self._app_title or self.recorded_title
+
+    @cached_property
+    def _app_title(self) -> str | None:
+        return app_title(self.id) if self.path is not None else None
+
+    @property
+    def recorded_title(self) -> str:
+        """Its title as far as its own records say, for what is kept of them: the app's title may change."""
         metadata = self.metadata
         given = metadata.custom_title or metadata.ai_title or self._summary()
         if given:

@@ -11,6 +11,7 @@ import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { useShortcuts } from "../shell/shortcuts";
 import { UnknownPage } from "../shell/UnknownPage";
+import type { Source } from "../data/source";
 import type { ComparedFile, ComparedItem, ComparedSession, ComparedText, ComparedTurn, SessionComparison } from "../data/values";
 
 const SIDES = ["one", "other"] as const;
@@ -21,10 +22,13 @@ const DIFFERENT = ".compare [data-different]";
 
 export function ComparePage({ route }: { route: CompareRoute }) {
   const { compare } = useSource();
+  return compare ? <Loaded route={route} compare={compare} /> : <UnknownPage />;
+}
+
+function Loaded({ route, compare }: { route: CompareRoute; compare: NonNullable<Source["compare"]> }) {
   useKeptScroll();
   const [tries, setTries] = useState(0);
-  const loaded = useAsync(`${route.one} ${route.other} ${tries}`, () => (compare ? compare(route.one, route.other) : new Promise<never>(() => undefined)));
-  if (!compare) return <UnknownPage />;
+  const loaded = useAsync(`${route.one} ${route.other} ${tries}`, () => compare(route.one, route.other));
   return (
     <>
       <Bar page="compare" />

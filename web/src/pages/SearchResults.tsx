@@ -1,6 +1,6 @@
 /** What a search over all sessions found: sessions by their titles, then texts by session. */
 
-import { Fragment, type KeyboardEvent, type ReactNode } from "react";
+import { type KeyboardEvent, type ReactNode } from "react";
 import { ChipGroup } from "../kit/ChipGroup";
 import { ago, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
@@ -45,7 +45,6 @@ export function SearchResults(props: Props) {
   const { searcher, query, count, onCount, order, onOrder, onQuery } = props;
   const { found, error, waiting } = searcher;
   const sessions = withTitles(props.sessions, waiting ? null : found);
-  const guesses = found?.with_all ? found.sessions.findIndex(isGuess) : -1;
   return (
     <div className="search-results" onKeyDown={stepThroughLinks}>
       {sessions.length > 0 && <Sessions {...props} sessions={sessions} />}
@@ -62,11 +61,8 @@ export function SearchResults(props: Props) {
           <div aria-busy={waiting}>
             <Limits found={found} />
             <Facets facets={found.facets} query={query} onQuery={onQuery} />
-            {found.sessions.map((session, at) => (
-              <Fragment key={session.key}>
-                {at === guesses && <h3 className="guesses">{plural(found.with_some, "session")} with some of the words</h3>}
-                <Found session={session} query={query} all={found.next === null} />
-              </Fragment>
+            {found.sessions.map((session) => (
+              <Found key={session.key} session={session} query={query} all={found.next === null} />
             ))}
             {found.next !== null && <More count={count} onCount={onCount} />}
           </div>
@@ -77,9 +73,6 @@ export function SearchResults(props: Props) {
 }
 
 const ORDER_NAMES: Record<Order, string> = { relevance: "Best", newest: "Newest" };
-
-/** True for a session that has only some of the words. */
-const isGuess = ({ hits }: FoundSession): boolean => hits[0]?.stage !== "all";
 
 function summary({ total, with_all, with_some }: LibrarySearch, query: string): string {
   if (!total) return `No results for “${query.trim()}”`;

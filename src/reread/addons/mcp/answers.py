@@ -26,12 +26,11 @@ from reread.facts.chosen import chosen_headers
 from reread.history.versions import FileVersion
 from reread.index.find import search_filters
 from reread.index.hits import Hit
-from reread.index.ranking import ALL
 from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
 from reread.render.report_table import report_lines
-from reread.render.search_results import GUESSES, result_count
+from reread.render.search_results import result_count
 from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
 from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
 from reread.reports.brief_report import TOKENS as BRIEF_TOKENS
@@ -109,16 +108,7 @@ def search_answer(
     counted = result_count(found, len(hits))
     shown = f"{counted}. Read one with `read` and its session and turn."
     noted = [Passage("What limits this answer:", quoted(found.note))] if found.note else []
-    return answer(shown, [*noted, *_found(hits, says_guesses=bool(found.with_all))], tokens=max_tokens, page=page)
-
-
-def _found(hits: Sequence[Hit], *, says_guesses: bool) -> Iterator[Passage]:
-    """Yield the hits, and before the first that is of a session with only some of the words, that they are."""
-    for hit in hits:
-        if says_guesses and hit.stage != ALL:
-            says_guesses = False
-            yield Passage(GUESSES, [""])
-        yield _hit(hit)
+    return answer(shown, [*noted, *map(_hit, hits)], tokens=max_tokens, page=page)
 
 
 def _hit(hit: Hit) -> Passage:
