@@ -34,7 +34,9 @@ def test_the_verb_stops_a_regular_expression_that_runs_away(root: Path, monkeypa
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # it may come just after a file was opened
+@pytest.mark.filterwarnings(  # it may come just after a file was opened, or while one is closed
+    "ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 def test_a_person_can_interrupt_a_regular_expression_that_runs_away(root: Path) -> None:
     write(root, user("a" * 60 + "!"))
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)

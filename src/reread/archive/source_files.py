@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from reread.archive.plans import PLANS, plan_slug, plans_of
 from reread.disk import layout
 from reread.disk.layout import AGENT_PREFIX, PROJECTS, SESSION_FOLDERS, SESSION_SUBFOLDERS
-from reread.storage.kept_names import superseded_name
+from reread.storage.kept_names import SESSION_UUID, superseded_name
 
 FILE_HISTORY, TODOS, TASKS = "file-history", "todos", "tasks"
 KEPT_SUBFOLDERS = SESSION_SUBFOLDERS - {"memory"}
@@ -20,6 +21,8 @@ BESIDE_PROJECTS = (FILE_HISTORY, TODOS, TASKS)
 """Folders beside `projects` with files of sessions."""
 NEVER = frozenset({"settings.json", "settings.local.json", "credentials.json", "claude.json", "managed-settings.json"})
 """Names that are never kept, wherever they are; nor are names that begin with a dot."""
+_IDS = re.compile(rf"(?=({SESSION_UUID.pattern}))", SESSION_UUID.flags)
+"""Also those that overlap."""
 LINK, SPECIAL = "it is a link", "it is not a regular file"
 
 
@@ -51,8 +54,17 @@ def is_named_after(name: str, session: str) -> bool:
 
     What a project is called does not count: sessions may have run in any folder, also in one with an id in its path.
     """
+    return any(session in part for part in _naming_parts(name))
+
+
+def ids_in(name: str) -> set[str]:
+    """Return the ids of the sessions that a file below Claude Code's folder is named after."""
+    return {id for part in _naming_parts(name) for id in _IDS.findall(part)}
+
+
+def _naming_parts(name: str) -> list[str]:
     parts = name.split(os.sep)  # noqa: PTH206
-    return any(session in part for part in parts[2 if parts[0] == PROJECTS else 0 :])
+    return parts[2 if parts[0] == PROJECTS else 0 :]
 
 
 def files_below(folder: Path) -> Iterator[SourceFile]:

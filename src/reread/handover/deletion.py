@@ -34,6 +34,7 @@ from reread.handover.session_files import original_name, running
 from reread.handover.session_traces import (
     DeletedLine,
     Deletion,
+    Look,
     SessionTraces,
     archives_searched,
     find_traces,
@@ -172,6 +173,7 @@ def delete(
             if error.path in own:
                 raise error
         chosen = _without_kept(chosen, on_error, skips=skips, now=now)
+        look = Look()
         for one in chosen:
             if isinstance(one, SessionTraces):
                 _require_deletable(one, kept=kept, now=now)
@@ -182,7 +184,7 @@ def delete(
                 if isinstance(
                     one, SessionTraces
                 ):  # what they share belongs to the last one: so each is looked for again
-                    done.append(_delete(find_traces(one.name, root, now=now), batch, kept=kept, now=now))
+                    done.append(_delete(find_traces(one.name, root, look, now=now), batch, kept=kept, now=now))
                 else:
                     done.append(_planned(one, kept=kept, now=now))
                     if now:
@@ -219,9 +221,10 @@ def _choose(
 ) -> list[SessionTraces | TrashEntry]:
     """Return what there is of each session, once: its files, or else what was in the trash."""
     chosen: dict[tuple[str, str], SessionTraces | TrashEntry] = {}
+    look = Look()
     for session in sessions:
         try:
-            one = find_traces(session, root, now=now)
+            one = find_traces(session, root, look, now=now)
         except NotFound:
             known = [*finished, *(trash.entries() if now else ())]
             one = trash.choose_entry(str(session), known)

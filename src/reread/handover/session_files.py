@@ -11,12 +11,14 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from reread.archive.plans import PLANS, plans_of
-from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TASKS, TODOS
+from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TASKS, TODOS, ids_in
 from reread.base.text import plural
+from reread.catalog.headers import DesktopTitles
 from reread.disk import layout
 from reread.disk.layout import CONVERSATIONS
 from reread.disk.moved_files import SESSION_UUID
@@ -40,6 +42,7 @@ from reread.storage.lock import lock
 from reread.storage.safe_open import open_descriptor
 
 CHUNK = 1 << 20
+INDEX = "sessions-index.json"
 JUST_WRITTEN = 10.0
 """A transcript that was modified within so many seconds may be in use, by a client that has no registry."""
 
@@ -88,13 +91,57 @@ class LocatedFile(NamedTuple):
         return stand_in(self.path) or self.path
 
 
-def files_of(transcript: Path, generation: int | None = None) -> list[LocatedFile]:
-    """Return the files of a session, its transcript first."""
+class Look:
+    """What lies in Claude Code's folders, by the sessions it is of: each folder is listed once for many sessions."""
+
+    def __init__(self) -> None:
+        self.agents = layout.AgentFolders()
+        self.projects = cache(_projects)
+        self.indexes = cache(_indexes)
+        self._by_session = cache(_by_session)
+
+    @cached_property
+    def titles(self) -> DesktopTitles:
+        return DesktopTitles()
+
+    def named_after(self, config: Path, session: str) -> list[Path]:
+        """Return every file that has the session's id in its name, or lies in a folder that has; links, too."""
+        return [path for path in self._by_session(config).get(session, ()) if os.path.lexists(path)]
+
+
+def _projects(config: Path) -> list[Path]:
+    return sorted((config / layout.PROJECTS).glob("*/"))
+
+
+def _indexes(config: Path) -> list[Path]:
+    """Return the client's lists of sessions."""
+    return sorted((config / layout.PROJECTS).glob(f"*/{INDEX}"))
+
+
+def _by_session(config: Path) -> dict[str, list[Path]]:
+    """Return the files and links that are named after sessions, by the ids."""
+    found: dict[str, list[Path]] = {}
+    is_store = config == Path(os.path.abspath(layout.default_store()))  # noqa: PTH100
+    for folder, folders, names in os.walk(config / layout.PROJECTS if is_store else config):  # adopted sessions
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114
+        for name in sorted([*names, *links]):
+            path = Path(folder, name)
+            leads = path.parent / path.readlink() if path.is_symlink() else path
+            if leads is path and not path.is_file():
+                continue  # a pipe or socket: nothing can be put back
+            for id in {id for one in {path, leads} for id in ids_in(os.path.relpath(one, config))}:
+                found.setdefault(id, []).append(path)
+    return found
+
+
+def files_of(transcript: Path, generation: int | None = None, look: Look | None = None) -> list[LocatedFile]:
+    """Return the files of a session, its transcript first; for many sessions, pass the same look each time."""
+    look = look or Look()
     transcript = Path(os.path.abspath(transcript))  # noqa: PTH100
     original = transcript.with_name(original_name(transcript.name))
     stem = original.stem
     files = [LocatedFile(str(transcript), original.name, True, generation)]
-    for agent in layout.agent_files(original, [stem]).values():
+    for agent in layout.agent_files(original, [stem], look.agents).values():
         if agent.parent == original.parent:
             files += (
                 LocatedFile(str(file), file.name, True, generation)
@@ -104,7 +151,8 @@ def files_of(transcript: Path, generation: int | None = None) -> list[LocatedFil
     top = config_of(original)
     own = [original.with_suffix("")]
     if top is not None and SESSION_UUID.fullmatch(stem):  # what it left behind when it moved to another project
-        own += sorted(folder for folder in (top / layout.PROJECTS).glob(f"*/{stem}") if folder != own[0])
+        folders = (project / stem for project in look.projects(top))
+        own += [folder for folder in folders if folder != own[0] and os.path.isdir(folder)]
     seen: set[str] = set()
     for folder in own:
         for name in _session_folder(folder):

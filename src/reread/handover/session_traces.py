@@ -13,29 +13,26 @@ import msgspec
 from reread.archive.archive import Archive
 from reread.archive.plans import PLANS, plan_slug, plans_in, shared_slugs, slugs_of
 from reread.archive.prune import PruneOutcome
-from reread.archive.source_files import is_named_after, is_transcript
+from reread.archive.source_files import is_transcript
 from reread.base import jsontext
 from reread.base.coerce import as_dict
-from reread.catalog.headers import DesktopTitles, read_header
+from reread.catalog.headers import read_header
 from reread.catalog.resolve import resolve_session
 from reread.catalog.store import captures_with
 from reread.disk import layout
 from reread.disk.desktop import record_files
-from reread.disk.layout import AgentFolders
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import FOLDER as REGISTRY
 from reread.errors import NotFound, RereadError, Unreadable
 from reread.handover import trash
 from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines, refuse_link
-from reread.handover.session_files import config_of, files_of, original_name
+from reread.handover.session_files import Look, config_of, files_of, original_name
 from reread.redaction.decisions import private_maps
 from reread.storage.kept_file import read_whole
 from reread.storage.kept_names import MAP_SUFFIX
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts
 from reread.storage.safe_open import read_settings
 from reread.storage.user_paths import mirrors_folder, named_url, typed_path
-
-INDEX = "sessions-index.json"
 
 
 class DeletedLine(msgspec.Struct, frozen=True):
@@ -127,28 +124,32 @@ def trashed_files(key: tuple[str, str]) -> tuple[str, ...]:
     return tuple(str(path) for folder in trash.folders_in_trash(key) for path in sorted(folder.iterdir()))
 
 
-def find_traces(session: str | Path, root: str | Path | Sequence[str | Path] | None, *, now: bool) -> SessionTraces:
-    """Return everything there is of a session."""
+def find_traces(
+    session: str | Path, root: str | Path | Sequence[str | Path] | None, look: Look, *, now: bool
+) -> SessionTraces:
+    """Return everything there is of a session; for many sessions, pass the same look each time."""
     roots = [root] if isinstance(root, str | Path) else root
     try:
         path = Path(os.path.abspath(resolve_session(session, root=root)))  # noqa: PTH100
     except NotFound as error:
-        return _left(str(session), roots, error, now=now)
-    header = DesktopTitles().add(read_header(path))
+        return _left(str(session), roots, error, look, now=now)
+    header = look.titles.add(read_header(path))
     id = path.stem if is_prompts(path) else Path(original_name(path.name)).stem
     config = path.parents[1] if is_prompts(path) else config_of(path)
     if config is not None and (layout.is_archive(config) or config.is_relative_to(mirrors_folder())):
         config = None
     files = []
     if os.path.lexists(path) and config is None and not header.captured and not _is_kept(path):
-        files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)]
+        files = [Path(file.path) for file in files_of(path, look=look) if os.path.lexists(file.path)]
     captured = [path] if header.captured else captures_with(id, roots)
     ids = [id, *(header.sessions if header.captured else ())]
-    found = _gather(id, path, path, [config] if config is not None else [], roots, files, captured)
+    found = _gather(id, path, path, [config] if config is not None else [], roots, files, captured, look)
     return found._replace(title=header.title, project=header.project, ids=ids)
 
 
-def _left(session: str, roots: Sequence[str | Path] | None, missing: NotFound, *, now: bool) -> SessionTraces:
+def _left(
+    session: str, roots: Sequence[str | Path] | None, missing: NotFound, look: Look, *, now: bool
+) -> SessionTraces:
     """Return what was left of a session without its transcript, by its whole id; raise NotFound if there is nothing.
 
     What undoes exports, or cannot be read in the trash, counts if it is to be deleted for good.
@@ -157,7 +158,7 @@ def _left(session: str, roots: Sequence[str | Path] | None, missing: NotFound, *
         raise missing
     configs = [Path(os.path.abspath(folder)) for folder in map(layout.expand_path, roots or ())]  # noqa: PTH100
     configs = [one for one in configs if not layout.is_archive(one) and not one.is_relative_to(mirrors_folder())]
-    found = _gather(session, Path(session), session, configs, roots, [], captures_with(session, roots))
+    found = _gather(session, Path(session), session, configs, roots, [], captures_with(session, roots), look)
     unread = [folder for folder in trash.read_entries()[1] if folder in trash.folders_in_trash(found.key)]
     if not any((found.files, found.kept, found.objects, found.lines, found.indexes, now and (found.maps or unread))):
         raise missing
@@ -172,11 +173,12 @@ def _gather(
     roots: Sequence[str | Path] | None,
     files: list[Path],
     captured: Sequence[Path],
+    look: Look,
 ) -> SessionTraces:
     """Return what there is of a session in folders, archives and of reread's own, besides some files."""
     if roots is None:  # a session may have files in each folder of this machine
         configs = list(dict.fromkeys([*configs, *(Path(os.path.abspath(one)) for one in layout.config_folders())]))  # noqa: PTH100
-    files = [*files, *(file for one in configs for file in _files_in(one, id, path)), *record_files(path)]
+    files = [*files, *(file for one in configs for file in _files_in(one, id, path, look)), *record_files(path)]
     files = list(dict.fromkeys([*files, *(paste for one in configs for paste in _pastes(one, id))]))
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
     archives = archives_searched(roots)
@@ -188,7 +190,7 @@ def _gather(
     files += [plan for one in configs for plan in _own_plans(one, named, set(files))]
     maps = filter(Path.exists, (frame.with_name(frame.name + MAP_SUFFIX) for frame in frames))
     kept = [*frames, *maps, *(file for one in captured for file in _captured(one))]
-    indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
+    indexes = {str(index): left for one in configs for index, left in _indexes(one, id, look)}
     undoing = maps_of(id, {str(path), *map(str, files)}, [*files, *frames])
     return SessionTraces(
         *(id, "", "", files, list(dict.fromkeys(kept)), objects, archives, lines, indexes, path, name, undoing),
@@ -234,48 +236,41 @@ def _is_kept(path: Path) -> bool:
     return path.is_relative_to(mirrors_folder()) or any(layout.is_archive(above) for above in path.parents)
 
 
-def _files_in(config: Path, session: str, path: Path) -> Iterator[Path]:
+def _files_in(config: Path, session: str, path: Path, look: Look) -> Iterator[Path]:
     """Yield the files of a session in Claude Code's folder, its transcripts first."""
     projects = config / layout.PROJECTS
-    project = "*" if SESSION_UUID.fullmatch(session) else _escaped(path.parent.name)  # others may have the same name
-    transcripts = sorted(projects.glob(f"{project}/{_escaped(session)}.jsonl"))
-    transcripts += sorted(projects.glob(f"{project}/{_escaped(session)}.jsonl.superseded-*"))
-    yield from (path for path in transcripts if not path.is_dir())
-    beside = [file for transcript in transcripts for file in files_of(transcript)[1:]]
+    if SESSION_UUID.fullmatch(session):  # no other file has such a name
+        folders, named = look.projects(config), look.named_after(config, session)
+        transcripts = [file for file in named if file.parent.parent == projects and file.is_file()]
+        transcripts = [file for file in transcripts if _is_transcript_of(file.name, session)]
+    else:  # others may have the same name
+        folders, named = [projects / path.parent.name] if (projects / path.parent.name).is_dir() else [], list[Path]()
+        transcripts = [file for folder in folders for file in folder.iterdir() if not file.is_dir()]
+        transcripts = [file for file in transcripts if _is_transcript_of(file.name, session)]
+    transcripts.sort(key=lambda file: (file.suffix != ".jsonl", file))
+    yield from transcripts
+    beside = [file for transcript in transcripts for file in files_of(transcript, look=look)[1:]]
     own = [Path(file.path) for file in beside if file.in_project or Path(file.name).parts[0] != PLANS]
-    for folder in sorted(projects.glob(f"{project}/")):  # in the old layout, only their records say whose agents are
-        agents = AgentFolders().agents_in(folder, [session])
+    for folder in folders:  # in the old layout, only their records say whose agents are
+        agents = look.agents.agents_in(folder, [session])
         own += [file for agent in agents for file in (agent, agent.with_suffix(".meta.json")) if file.exists()]
     yield from own
-    if SESSION_UUID.fullmatch(session):  # no other file has such a name
-        yield from _named_after(config, session)
+    yield from named
     for entry in sorted((config / REGISTRY).glob("*.json")):
         if _value(entry).get("sessionId") == session:
             yield entry
 
 
-def _escaped(name: str) -> str:
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
-
-
-def _named_after(config: Path, session: str) -> Iterator[Path]:
-    """Yield every file that has the session's id in its name, or lies in a folder that has; links, too."""
-    is_store = config == Path(os.path.abspath(layout.default_store()))  # noqa: PTH100
-    for folder, folders, names in os.walk(config / layout.PROJECTS if is_store else config):  # adopted sessions
-        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114
-        for name in sorted([*names, *links]):
-            path = Path(folder, name)
-            if not path.is_symlink() and not path.is_file():
-                continue  # a pipe or socket: nothing can be put back
-            leads = path.parent / path.readlink() if path.is_symlink() else path
-            if any(is_named_after(os.path.relpath(one, config), session) for one in (path, leads)):
-                yield path
+def _is_transcript_of(name: str, session: str) -> bool:
+    return name == f"{session}.jsonl" or name.startswith(f"{session}.jsonl.superseded-")
 
 
 def _own_plans(config: Path, transcripts: Sequence[Path], own: set[Path]) -> Iterator[Path]:
     """Yield the plans that these transcripts name, and no file that is not the session's own."""
     plans = [plan for plan in plans_in(config) if os.path.lexists(config / PLANS / plan)]
     slugs = {slug for transcript in transcripts for slug in slugs_of(transcript)} if plans else set[str]()
+    if not slugs:
+        return
     others = (path for path in sorted((config / layout.PROJECTS).glob("*/*.jsonl")) if path not in own)
     left = slugs - set(shared_slugs(slugs, others))
     yield from (config / PLANS / plan for plan in plans if plan_slug(plan) in left)
@@ -306,9 +301,9 @@ def kept_traces(
             raise Unreadable(f"Cannot read the archive {where}: {error}", path=where) from error
 
 
-def _indexes(config: Path, session: str) -> Iterator[tuple[Path, bytes]]:
+def _indexes(config: Path, session: str, look: Look) -> Iterator[tuple[Path, bytes]]:
     """Yield the client's lists of sessions that have this one, and what is left of each without it."""
-    for path in sorted((config / layout.PROJECTS).glob(f"*/{INDEX}")):
+    for path in look.indexes(config):
         value = _value(path)
         listed = value.get("entries")
         entries = cast(list[Any], listed) if isinstance(listed, list) else []
