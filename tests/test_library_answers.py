@@ -109,7 +109,7 @@ def test_a_search_asks_a_child_and_says_where_to_go_on(builds: list[Any]) -> Non
             [request] = one.asked
             newest = words.get("newest", False)
             assert request == SearchRequest(
-                "title", start, limit, newest, FileSet(name="f"), {"path": "key"}, 4 << 20, start == 0, True
+                "title", start, limit, newest, FileSet(name="f"), {"path": "key"}, 4 << 20, start == 0
             )
             assert answer.next == (start + limit if found == limit else None)
             assert answer.titles == (one.rows if start == 0 else [])

@@ -596,7 +596,7 @@ FOR_GUESTS = """
 /api/sessions/{key}/waterfall /api/sessions/{key}/problems /api/sessions/{key}/files
 /api/sessions/{key}/files/{file:number}/{version:number} /api/sessions/{key}/files/{file:number}/diff
 /api/sessions/{key}/files/{file:number}/blame /api/sessions/{key}/events
-/api/sessions/{key}/pictures/{owner}/{index:number}/{number:number}
+/api/sessions/{key}/pictures/{owner}/{index:number}/{number:number} /api/sessions/{key}/compare/{other}
 """.split()
 FOR_OWNERS = """
 /api/now /api/reports/advice /api/setup /api/sessions/{key}/annotation /api/sessions/{key}/review
@@ -626,7 +626,9 @@ def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_p
     assert sorted(paths) == sorted(FOR_GUESTS + FOR_OWNERS), "a new route is for whoever has the token"
     own = [b"4711.5", b"4712.5", b"ownproject", b"ownnote", str(store).encode(), str(cache_folder()).encode()]
     for path in paths:
-        address = re.sub(r"{\w+:number}", "0", path.replace("{key}", key).replace("{owner}", "message"))
+        address = re.sub(
+            r"{\w+:number}", "0", path.replace("{key}", key).replace("{other}", key).replace("{owner}", "message")
+        )
         if path in FOR_OWNERS:
             assert ask(guarded, address, **guest).status == 403, path
         elif not path.endswith("/events"):
