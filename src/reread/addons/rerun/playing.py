@@ -41,6 +41,8 @@ from reread.storage.safe_open import read_own
 
 SECONDS = 300.0
 SECONDS_PER_REQUEST = 10.0
+WRITING_SECONDS = 2.0
+"""The client writes its transcript a moment after a turn; of an interrupted call it may never write a result."""
 LARGEST_FILE = 256 << 20
 CLAUDE_MD = "CLAUDE.md"
 AGAINST = "against"
@@ -368,6 +370,7 @@ def _play(
         driver = api.player = Driver(process, answer, seconds=seconds, is_interrupted=box.is_interrupted)
         try:
             driver.play(scene.prompts)
+            _await_writing(box, api)
             code = driver.finish()
         except PlayFailed as error:
             driver.kill()
@@ -378,6 +381,20 @@ def _play(
         return "" if code in (0, 1) else f"the client ended with {code}"
     finally:
         api.stop()
+
+
+def _await_writing(box: Box, api: FakeApi) -> None:
+    """Wait until the last calls and their results are in the transcript: a client whose input ends may drop them."""
+    thread = api.cassette.threads[MAIN]
+    calls = [call for answer in thread.answers[: thread.served] for call in answer.calls][-1:]
+    ids = [str(call.get("id")).encode() for call in calls]
+    until = time.monotonic() + WRITING_SECONDS
+    while time.monotonic() < until:
+        path = _transcript(box)
+        data = read_whole(path) if path is not None else b""
+        if all(data.count(id) > 1 for id in ids):
+            return
+        time.sleep(0.05)
 
 
 def _transcript(box: Box) -> Path | None:
