@@ -116,9 +116,11 @@ def agents(root: Path, size: int) -> None:
     folder.mkdir(parents=True)
     for id in ids:
         own = told(user(id), reply("ok", id=f"g{id}"))
-        (folder / f"agent-{id}.jsonl").write_bytes(
+        path = folder / f"agent-{id}.jsonl"
+        path.write_bytes(
             jsonl(*(row | {"sessionId": session_id(0), "agentId": id, "isSidechain": True} for row in own))
         )
+        os.utime(path, (START, START))
 
 
 AXES: dict[str, Callable[[Path, int], None]] = {

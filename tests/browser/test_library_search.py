@@ -442,7 +442,7 @@ def test_a_search_forgives_and_can_be_narrowed(tab: Tab, serve: Serve, tmp_path:
     texts = search(page, "where does the warlus dives")
     expect(page.get_by_text("No “warlus”; showing “walrus”.")).to_be_visible()
     expect(texts.first.locator("mark")).to_have_count(2)
-    expect(page.get_by_role("heading", name="1 session with some of the words")).to_be_visible()
+    expect(page.get_by_text("1 session with all words, 1 with some")).to_be_visible()
     page.get_by_label("Narrow by kind").select_option("answer")
     expect(page.get_by_role("searchbox")).to_have_value("where does the warlus dives kind:text")
     expect(texts).to_have_count(1)

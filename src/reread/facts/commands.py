@@ -28,7 +28,7 @@ _TASK_RUNNERS = frozenset(
 """Programs that run tests if that is what they are told."""
 _LAUNCHERS = frozenset("-m run exec sudo time npx uv poetry pdm hatch bundle".split())
 """Words after which the name of another program follows."""
-_UNJOINED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\d*[<>]&\d*|&>""", re.DOTALL)
+_UNJOINED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|(?:(?<!\d)\d+)?[<>]&\d*|&>""", re.DOTALL)
 """What joins no commands, although it may have the signs that do: texts in quotes, and redirections."""
 _JOINT = re.compile(r"(&&|[;&|()\n])")
 
