@@ -121,7 +121,7 @@ package: $(VENV)/.tested-with chromium
 	$(BIN)/python -m build --outdir dist . >/dev/null
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory components; else echo "No Node here: no npm package."; fi
 	REREAD_TESTS=all $(PYTEST) tests_package tests/browser/test_components.py --timeout 600
-	$(BIN)/python bench/regress.py --quick
+	-$(BIN)/python bench/regress.py --quick  # says what got slower; machines that build packages are too noisy to fail for it
 
 # The React components as an npm package: dist/reread-react-VERSION.tgz.
 components: web/node_modules/.installed
