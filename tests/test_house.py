@@ -140,10 +140,12 @@ def test_packages_for_every_system_are_locked() -> None:
 
 @pytest.mark.skipif(not (ROOT / ".git").exists() or not shutil.which("git"), reason="needs a checkout")
 def test_nothing_that_a_run_left_behind_is_tracked() -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    modes, _, tracked = zip(*(line.partition("\t") for line in listed.splitlines()), strict=True)
+    assert {mode.split()[0] for mode in modes} <= {"100644", "100755"}, "a link"
     published = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]
     expected = [*published["include"], "/pyproject.toml", "/.ci", "/.github", "/.gitignore"]
-    top = {"/" + name.partition("/")[0] for name in tracked.splitlines()}
+    top = {"/" + name.partition("/")[0] for name in tracked}
     assert [name for name in sorted(top) if not any(fnmatch(name, pattern) for pattern in expected)] == []
 
 

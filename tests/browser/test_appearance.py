@@ -20,7 +20,7 @@ Tab = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SCROLLS_SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 SMALL_TARGETS = """
-[...document.querySelectorAll("button, input, select, nav a, a.session-row, .top-sessions a")]
+[...document.querySelectorAll("button, input, select, nav a, a.session-row, .figures a")]
   .filter((element) => element.checkVisibility({ visibilityProperty: true }))
   .map((element) => [element.className, element.textContent, element.getBoundingClientRect().height])
   .filter(([, , height]) => height > 0 && height < 43.9)
@@ -52,9 +52,14 @@ class TestPhone:
 
     def test_what_can_be_touched_is_large_enough_and_a_diff_has_one_number(self, tab: Tab, demo: str) -> None:
         page = tab(demo, **PHONE)
-        for address in ("#/", "#/usage?period=All+time", "#/stats?period=All+time", f"#/s/{DEMO['flaky']}"):
+        for address, shown in (
+            ("#/", ".session-row"),
+            ("#/insights?period=All+time", ".top-sessions a"),
+            ("#/insights?period=All+time", ".calls .figures a"),
+            (f"#/s/{DEMO['flaky']}", ".message"),
+        ):
             page.evaluate("address => location.hash = address", address)
-            page.locator(".session-row, table.figures, .message").first.wait_for()
+            page.locator(shown).first.wait_for()
             assert page.evaluate(SMALL_TARGETS) == [], address
         page.locator(".disclosure", has_text="Edit").first.click()
         numbers = page.locator(".diff .line").first.locator(".line-number")
