@@ -37,14 +37,14 @@ from reread.reader.thread_view import run_steps
 from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
 from reread.render.listings import check_lines, drift_lines, header_lines, secret_lines, short_ids
-from reread.render.report_table import call_lines, report_lines, report_value
+from reread.render.report_table import item_lines, report_lines, report_value
 from reread.render.search_results import result_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
-from reread.reports.call_list import listed_calls
 from reread.reports.check_report import check_report
 from reread.reports.diff_report import diff_value
 from reread.reports.file_report import history_value
+from reread.reports.item_list import listed_items
 from reread.reports.secrets_report import secrets_report
 from reread.session.follower import Follower
 from reread.session.session import Session
@@ -332,7 +332,7 @@ def count_calls(path: Path) -> None:
     for by in ("tool", "failure", "file", "agent", "day"):
         report = reread.stats(path, by=by, cache=False)
         list(report_lines(report, width=100))
-        list(call_lines(report, listed_calls(report.items), report.items, width=100))
+        list(item_lines(report, listed_items(report, report.items), report.items, width=100))
         report.to_csv()
         jsontext.dumps(report_value(report))
 

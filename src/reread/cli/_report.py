@@ -16,10 +16,11 @@ from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tool
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
-    from reread.base.address import Address
     from reread.render.text_table import Styled
     from reread.reports.report import Report
 
+MOST_LISTED = 50
+"""So many items are listed unless -n says how many."""
 UNKNOWN = {"project": unknown_projects, "model": unknown_models, "tool": unknown_tools}
 """What says of a filter which of its values nothing has."""
 
@@ -71,19 +72,30 @@ def print_report(
             print_notice(f"Without {' and '.join(chosen)} all rows are shown.")
 
 
-def print_end_of_list(listed: int, count: int, what: str, first: Address | None, roots: Sequence[Path]) -> None:
-    """Say how one is shown of a list, and how many more there are."""
+def print_list(report: Report, limit: int | None, roots: Sequence[Path], *, as_json: bool) -> None:
+    """Print the items behind the figures of a report with their addresses, and how to see one of them, and more."""
     from reread.base.format import number_text
     from reread.base.text import plural
+    from reread.render.report_table import item_lines  # loaded late: most reports list nothing
+    from reread.render.text_table import WIDTH
+    from reread.reports.item_list import listed_items, rows_to_list
+    from reread.reports.report import ITEMS
     from reread.storage.user_paths import reread_words
 
-    more = f"{plural(listed, what)} of {number_text(count)}; -n N lists more." if listed < count else ""
-    one = ""
-    if first is not None:
-        address = first._replace(session=ids_to_type(roots).get(first.session, first.session))
-        one = f"`{quote_command([*reread_words(roots), 'show', str(address)])}` shows the first."
-    if more or one:
-        print_notice(" ".join(filter(None, (more, one))))
+    rows = rows_to_list(report)
+    if as_json:
+        print_json([one.value() for one in listed_items(report, rows[:limit])])
+        return
+    items, ids = listed_items(report, rows[: limit or MOST_LISTED]), ids_to_type(roots)
+    print_lines([line] for line in item_lines(report, items, rows, ids=ids, width=terminal_width() or WIDTH))
+    said: list[str] = []
+    if len(items) < len(rows):
+        said.append(f"{plural(len(items), ITEMS[report.kind])} of {number_text(len(rows))}; -n N lists more.")
+    for address in (one.address for one in items[:1]):
+        named = str(address._replace(session=ids.get(address.session, address.session)))
+        said.append(f"`{quote_command([*reread_words(roots), 'show', named])}` shows the first.")
+    if said:
+        print_notice(" ".join(said))
 
 
 def is_empty(report: Report) -> bool:

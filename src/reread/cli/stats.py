@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,23 +15,18 @@ from reread.cli._options import (
     merged_roots,
     scope_options,
 )
-from reread.cli._output import ids_to_type, print_json, print_lines, progress, terminal_width
+from reread.cli._output import progress
 from reread.cli._report import (
     csv_option,
     end_of_report,
     is_empty,
-    print_end_of_list,
+    print_list,
     print_report,
     refuse_two_forms,
     report_options,
 )
 
-if TYPE_CHECKING:
-    from reread.reports.report import Report
-
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
-MOST_LISTED = 50
-"""How many calls are listed in the terminal unless -n says so."""
 
 
 @click.command()
@@ -86,24 +81,8 @@ def stats(
     with progress("reading", None) as step:
         report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
     if as_list and (as_json or not is_empty(report) or not is_filtered(options)):
-        _print_calls(report, limit, roots, as_json=as_json)
+        print_list(report, limit, roots, as_json=as_json)
     else:
         usage = [*reread_words(roots), "usage", *sessions]
         print_report(report, options, as_json=as_json, as_csv=as_csv, command=usage)
     end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_CALLS)
-
-
-def _print_calls(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
-    """Print the calls behind the figures of a report."""
-    from reread.render.report_table import call_lines  # loaded late, as all below: most reports list no calls
-    from reread.render.text_table import WIDTH
-    from reread.reports.call_list import calls_to_list, listed_calls, listed_value
-
-    calls = calls_to_list(report)
-    if as_json:
-        print_json([listed_value(one) for one in listed_calls(calls[:limit])])
-        return
-    listed = listed_calls(calls[: limit or MOST_LISTED])
-    width = terminal_width() or WIDTH
-    print_lines([line] for line in call_lines(report, listed, calls, ids=ids_to_type(roots), width=width))
-    print_end_of_list(len(listed), len(calls), "call", listed[0].address if listed else None, roots)

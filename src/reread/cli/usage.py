@@ -20,19 +20,16 @@ from reread.cli._options import (
 )
 from reread.cli._output import (
     echo_lines,
-    ids_to_type,
-    print_json,
     print_lines,
     print_notice,
     progress,
-    terminal_width,
 )
 from reread.cli._paths import PathName
 from reread.cli._report import (
     csv_option,
     end_of_report,
     is_empty,
-    print_end_of_list,
+    print_list,
     print_report,
     refuse_two_forms,
     report_options,
@@ -41,8 +38,6 @@ from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
-MOST_LISTED = 50
-"""So many responses or cache breaks are listed unless -n says how many."""
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
@@ -167,7 +162,7 @@ def usage(
         return note
 
     if as_list and (as_json or not is_empty(report)):
-        _print_responses(report, most, roots, as_json=as_json)
+        print_list(report, most, roots, as_json=as_json)
     else:
         print_report(report, options, as_json=as_json, as_csv=as_csv, more=more)
     if not (as_json or as_csv or as_list or sessions or roots or is_filtered(options)):
@@ -243,7 +238,7 @@ def _print_breaks(
     with progress("reading", None) as step:
         report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
     if as_list and (as_json or not is_empty(report)):
-        _print_list(report, limit, roots, as_json=as_json)
+        print_list(report, limit, roots, as_json=as_json)
     elif as_json:
         print_report(report, options, as_json=True, as_csv=as_csv, breaks=list(map(dict, report.items)))
     elif as_csv or not is_empty(report):
@@ -251,38 +246,6 @@ def _print_breaks(
     end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_BREAKS, may_be_empty=as_json)
     if is_empty(report) and not is_filtered(options):
         print_notice("No cache break: whatever was cached was read from the cache.")
-
-
-def _print_list(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
-    """Print each cache break of a report with its address, the dearest first."""
-    from reread.render.report_table import break_lines  # loaded late, as all here: most reports list none
-    from reread.render.text_table import WIDTH
-    from reread.reports.cache_report import break_address, dearest_breaks
-
-    breaks = dearest_breaks(report)
-    if as_json:
-        print_json([{**one, "address": str(break_address(one))} for one in breaks[:limit]])
-        return
-    listed = breaks[: limit or MOST_LISTED]
-    shown = break_lines(report, listed, breaks, ids=ids_to_type(roots), width=terminal_width() or WIDTH)
-    print_lines([line] for line in shown)
-    print_end_of_list(len(listed), len(breaks), "cache break", break_address(listed[0]) if listed else None, roots)
-
-
-def _print_responses(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
-    """Print the responses behind the figures of a report, the dearest first."""
-    from reread.render.report_table import response_lines
-    from reread.render.text_table import WIDTH
-    from reread.reports.response_list import dearest_responses, listed_response_value, listed_responses
-
-    responses = dearest_responses(report)
-    if as_json:
-        print_json(list(map(listed_response_value, listed_responses(responses[:limit]))))
-        return
-    listed = listed_responses(responses[: limit or MOST_LISTED])
-    shown = response_lines(report, listed, responses, ids=ids_to_type(roots), width=terminal_width() or WIDTH)
-    print_lines([line] for line in shown)
-    print_end_of_list(len(listed), len(responses), "response", listed[0].address if listed else None, roots)
 
 
 def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path], *, cache: bool) -> list[tuple[str, str]]:

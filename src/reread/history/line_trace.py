@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from difflib import SequenceMatcher
 from hashlib import blake2b
 
 import msgspec
 
+from reread.base.alignment import EQUAL, steps
 from reread.history.versions import RENAME, FileHistory, FileVersion
 
 MAX_PAIRS = 1_000_000
@@ -139,14 +139,4 @@ def line_changes(before: Lines, after: Lines) -> list[LineChange]:
 
 def differing_ranges(before: Lines, after: Lines) -> list[tuple[int, int, int, int]]:
     """Return the ranges in which two sequences of lines differ, in order."""
-    shortest = min(len(before), len(after))
-    head = next((n for n in range(shortest) if before[n] != after[n]), shortest)
-    rest = shortest - head
-    tail = next((n for n in range(rest) if before[-1 - n] != after[-1 - n]), rest)
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    if not old and not new:
-        return []
-    if len(old) * len(new) > MAX_PAIRS or not old or not new:
-        return [(head, head + len(old), head, head + len(new))]
-    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]
+    return [(a, b, c, d) for tag, a, b, c, d in steps(before, after, MAX_PAIRS) if tag != EQUAL]

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
+from reread.base.alignment import EQUAL, steps
 from reread.base.canonical_json import CACHE_MARK, canonical
 from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
@@ -17,7 +18,6 @@ from reread.model.request_index import NOT_NOTED, RequestIndex
 if TYPE_CHECKING:
     from reread.records.types.api import CacheMark
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
 
 import msgspec
 
@@ -328,18 +328,13 @@ def _by_position(
 ) -> Iterator[RequestChange]:
     """Compare two sequences by their keys; items that stand in the place of others are edited ones."""
     old, new = [key for key, _ in before], [key for key, _ in after]
-    start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    rest = (old[start:], new[start:])
-    blocks = [("replace", 0, len(rest[0]), 0, len(rest[1]))]
-    if max(map(len, rest)) <= MOST_COMPARED:
-        blocks = SequenceMatcher(None, *rest, autojunk=False).get_opcodes()
-    for tag, a, a_end, b, b_end in blocks:
-        if tag == "equal":
+    for tag, a, a_end, b, b_end in steps(old, new, MOST_COMPARED**2):
+        if tag == EQUAL:
             continue
         both = min(a_end - a, b_end - b)
         for n in range(max(a_end - a, b_end - b)):
             change = EDITED if n < both else DROPPED if a + n < a_end else ADDED
-            gone, came = start + a + n, start + b + n
+            gone, came = a + n, b + n
             yield RequestChange(
                 part=part,
                 change=change,

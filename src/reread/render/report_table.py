@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
@@ -16,20 +16,30 @@ from reread.base.shell_words import quote_command
 from reread.base.text import SHORT_ID, home_text, one_line, pad, plural, short_session, truncate, wrapped
 from reread.render.listings import QUIET, Span
 from reread.render.text_table import LOUD, PLAIN, STRONG, WIDTH, Styled, table_lines, wrapped_notes
-from reread.reports.report import CHANGE, COUNT, MONEY, SECONDS, SHARE, TOKENS, Report, ReportColumn, Row
+from reread.reports.report import (
+    CACHE_BREAKS,
+    CHANGE,
+    COUNT,
+    ITEMS,
+    MONEY,
+    SECONDS,
+    SHARE,
+    STATS,
+    TOKENS,
+    Report,
+    ReportColumn,
+    Row,
+)
 from reread.reports.status_line import limit_text
 from reread.reports.usage_report import best_cost
 
 if TYPE_CHECKING:
-    from reread.base.address import Address
     from reread.reports.advice_facts import Advice
     from reread.reports.advice_report import AdviceReport
     from reread.reports.budget_report import Budget, BudgetState
-    from reread.reports.call_list import ListedCall
-    from reread.reports.response_list import ListedResponse
+    from reread.reports.item_list import ListedItem
 
 CAUSE, PART = "cause", "part"
-T = TypeVar("T")
 Figures = Mapping[str, Any]
 Notes = Callable[[Report, Sequence[str]], Iterator[Styled]]
 
@@ -407,91 +417,64 @@ def limit_lines(limits: Mapping[str, Any]) -> Iterator[list[Span]]:
         yield [(STRONG, "Rate limits  "), (PLAIN, safe_line(", ".join(texts)))]
 
 
-def call_lines(
+def item_lines(
     report: Report,
-    calls: Sequence[ListedCall],
+    items: Sequence[ListedItem],
     every: Sequence[Row],
     *,
     ids: Mapping[str, str] | None = None,
     width: int = WIDTH,
 ) -> Iterator[Styled]:
-    """Yield calls of `every` one behind the figures by group: address, outcome, tool, what it was to do, its error."""
-    for head, own in _in_groups(report, calls, every, lambda one: one.call, "call", width):
+    """Yield items of `every` one behind the figures by group, each with its address.
+
+    Of a call, that is its outcome, its tool, what it was to do and its error; of others their tokens and cost, and the
+    cause of a cache break or what a response called or said.
+    """
+    for head, own in _in_groups(report, items, every, width):
         yield from head
         for one in own:
-            call = one.call
-            words = [_typed(one.address, ids), call.failure or call.state, call.tool, one_line(one.what)]
-            yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
-            if one.error:
-                yield QUIET, truncate(f"      {safe_line(one_line(one.error))}", width)
+            address = one.address
+            short = (ids or {}).get(address.session) or short_session(address.session)
+            words = filter(None, (str(address._replace(session=short)), *_item_words(report, one)))
+            yield PLAIN, truncate(f"  {safe_line('  '.join(words))}", width)
+            if one.more.get("error"):
+                yield QUIET, truncate(f"      {safe_line(one_line(one.more['error']))}", width)
 
 
-def break_lines(
-    report: Report,
-    breaks: Sequence[Row],
-    every: Sequence[Row],
-    *,
-    ids: Mapping[str, str] | None = None,
-    width: int = WIDTH,
-) -> Iterator[Styled]:
-    """Yield cache breaks of `every` one by group: address, tokens and cost, and the cause in words."""
-    from reread.reports.cache_report import break_address  # loaded late: a terminal seldom lists them
-
-    for head, own in _in_groups(report, breaks, every, lambda one: one, "cache break", width):
-        yield from head
-        for one in own:
-            cause = CAUSE_WORDS["unknown"] if one.cause == "unknown" else ""
-            cause = ": ".join(filter(None, (cause, one.detail))) or label(CAUSE, one.cause)
-            yield _used_line(break_address(one), one.tokens, one.cost_usd, cause, ids, width)
-
-
-def response_lines(
-    report: Report,
-    responses: Sequence[ListedResponse],
-    every: Sequence[Row],
-    *,
-    ids: Mapping[str, str] | None = None,
-    width: int = WIDTH,
-) -> Iterator[Styled]:
-    """Yield responses of `every` one by group: address, tokens and cost, and what they called or said."""
-    for head, own in _in_groups(report, responses, every, lambda one: one.response, "response", width):
-        yield from head
-        for one in own:
-            yield _used_line(one.address, one.tokens, one.response.cost_usd, one.what, ids, width)
-
-
-def _used_line(
-    address: Address, tokens: int, cost: float | None, what: str, ids: Mapping[str, str] | None, width: int
-) -> Styled:
-    words = [_typed(address, ids), f"{tokens_text(tokens)} tokens", money_text(cost) or UNPRICED, what]
-    return PLAIN, truncate(f"  {safe_line('  '.join(filter(None, words)))}", width)
+def _item_words(report: Report, one: ListedItem) -> Iterator[str]:
+    row = one.row
+    if report.kind == STATS:
+        yield from (row.failure or row.state, row.tool, one_line(one.more["what"]))
+        return
+    yield f"{tokens_text(row.tokens if report.kind == CACHE_BREAKS else one.more['tokens'])} tokens"
+    yield money_text(row.cost_usd) or UNPRICED
+    if report.kind == CACHE_BREAKS:
+        cause = CAUSE_WORDS["unknown"] if row.cause == "unknown" else ""
+        yield ": ".join(filter(None, (cause, row.detail))) or label(CAUSE, row.cause)
+    else:
+        yield one.more["what"]
 
 
 def _in_groups(
-    report: Report, items: Iterable[T], every: Sequence[Row], row_of: Callable[[T], Row], what: str, width: int
-) -> Iterator[tuple[list[Styled], list[T]]]:
+    report: Report, items: Iterable[ListedItem], every: Sequence[Row], width: int
+) -> Iterator[tuple[list[Styled], list[ListedItem]]]:
     """Yield items by the rows of a report that count them, in their order, below a line that says of how many."""
     counts = Counter[tuple[str | None, ...]]()
     for row in every:
         counts[_key(row)] += row.get("responses", 1)  # what is billed apart for a response is none
-    groups: dict[tuple[str | None, ...], list[T]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
+    groups: dict[tuple[str | None, ...], list[ListedItem]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
     for one in items:
-        groups.setdefault(_key(row_of(one)), []).append(one)
+        groups.setdefault(_key(one.row), []).append(one)
     for key, own in groups.items():
         if own:
-            number = sum(row_of(one).get("responses", 1) for one in own)
+            number = sum(one.row.get("responses", 1) for one in own)
             of = f"{number} of " if number < counts[key] else ""
-            head = f"{_group_name(report, row_of(own[0]))}  ({of}{plural(counts[key], what)})"
+            head = f"{_group_name(report, own[0].row)}  ({of}{plural(counts[key], ITEMS[report.kind])})"
             yield [(STRONG, truncate(head, width))] if report.by else [], own
 
 
 def _group_name(report: Report, row: Row) -> str:
     return "  ".join(label(name, value, report.titles) for name, value in zip(report.by, _key(row), strict=True))
-
-
-def _typed(address: Address, ids: Mapping[str, str] | None) -> str:
-    """Return an address with the id of its session as short as it can be typed."""
-    return str(address._replace(session=(ids or {}).get(address.session) or short_session(address.session)))
 
 
 def _key(row: Row) -> tuple[str | None, ...]:

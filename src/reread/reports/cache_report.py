@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from reread.accounting.prices import current_prices
-from reread.base.address import Address
 from reread.base.choices import CacheGrouping
 from reread.base.text import split_names
 from reread.facts.clock import PERIODS
@@ -16,7 +15,7 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, RESPONSES, session_titles
-from reread.reports.report import SHARE, TOKENS, Report, ReportColumn, Row
+from reread.reports.report import CACHE_BREAKS, SHARE, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import Figures, Measure, Money, Tally, limited
 from reread.reports.usage_report import COST
 
@@ -78,16 +77,6 @@ def breaks_of(
     return report
 
 
-def dearest_breaks(report: Report) -> list[Row]:
-    """Return the cache breaks of a report, the dearest first; where nothing has a price, those of most tokens."""
-    return sorted(report.items, key=lambda one: (-(one["cost_usd"] or 0), -one["tokens"]))
-
-
-def break_address(one: Row) -> Address:
-    """Return where a cache break is; without a turn on an abandoned branch."""
-    return Address(one["session"], agent=one["agent"], turn=one["turn"])
-
-
 def breaks_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> list[Row]:
     """Return each cache break of a scope, in the order of their sessions."""
     count_all(store, scope)
@@ -105,7 +94,7 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
     )
     rows, hidden = limited(rows, limit, by=groups, weight=lambda row: row["tokens"])
     return Report(
-        "cache_breaks",
+        CACHE_BREAKS,
         groups,
         rows,
         totals,

@@ -12,6 +12,10 @@ import msgspec
 from reread.base.sanitize import csv_cell
 
 COUNT, TOKENS, MONEY, SHARE, SECONDS, CHANGE = "count", "tokens", "money", "share", "seconds", "change"
+USAGE, STATS, CACHE_BREAKS = "usage", "stats", "cache_breaks"
+"""Reports that list what their figures count."""
+ITEMS = {USAGE: "response", STATS: "call", CACHE_BREAKS: "cache break"}
+"""What that is."""
 PROJECT, TIME, CALL = "project", "time", "call"
 """What the values of a column are: numbers, or a folder, a time in milliseconds and a call."""
 

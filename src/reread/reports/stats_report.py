@@ -18,7 +18,7 @@ from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
 from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
-from reread.reports.report import CHANGE, SECONDS, TOKENS, Report, ReportColumn, Row
+from reread.reports.report import CHANGE, SECONDS, STATS, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited
 from reread.reports.usage_report import COST
 
@@ -163,7 +163,7 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
         about |= {name: used.get(name) or 0 for name in ("responses", "unconfirmed_responses")}
         about["cache"] = break_figures(tally.by((), BROKEN).get((), {}), int(used.get("written") or 0))
     return Report(
-        "stats",
+        STATS,
         groups,
         rows,
         totals,

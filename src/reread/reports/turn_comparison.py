@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence, Set
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
 
+from reread.base.alignment import EQUAL, steps
 from reread.base.choices import RUNNING
 from reread.base.text import one_line
 from reread.model.conversation import Agent, Call, Message, Turn
@@ -270,31 +270,10 @@ def aligned(
     one: Sequence[Hashable], other: Sequence[Hashable], alike: Callable[[int, int], bool]
 ) -> Iterator[tuple[int | None, int | None]]:
     """Yield the places of two lists that stand beside each other: equal ones, and alike ones between these."""
-    head = _equal(zip(one, other, strict=False))
-    tail = min(_equal(zip(reversed(one), reversed(other), strict=False)), min(len(one), len(other)) - head)
-    ends = len(one) - tail, len(other) - tail
-    yield from ((place, place) for place in range(head))
-    between = one[head : ends[0]], other[head : ends[1]]
-    for tag, i1, i2, j1, j2 in _steps(*between):
-        for i, j in zip_longest(range(head + i1, head + i2), range(head + j1, head + j2)):
-            if tag == "equal" or i is None or j is None or alike(i, j):
+    for tag, i1, i2, j1, j2 in steps(one, other, MAX_PAIRS):
+        for i, j in zip_longest(range(i1, i2), range(j1, j2)):
+            if tag == EQUAL or i is None or j is None or alike(i, j):
                 yield i, j
             else:
                 yield i, None
                 yield None, j
-    yield from ((ends[0] + place, ends[1] + place) for place in range(tail))
-
-
-def _steps(one: Sequence[Hashable], other: Sequence[Hashable]) -> Sequence[tuple[str, int, int, int, int]]:
-    if len(one) * len(other) > MAX_PAIRS:
-        return [("replace", 0, len(one), 0, len(other))]
-    return SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-
-
-def _equal(pairs: Iterator[tuple[Hashable, Hashable]]) -> int:
-    count = 0
-    for one, other in pairs:
-        if one != other:
-            break
-        count += 1
-    return count

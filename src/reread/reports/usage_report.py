@@ -19,7 +19,7 @@ from reread.facts.counting import count_used
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
-from reread.reports.report import MONEY, TOKENS, Report, ReportColumn, Row
+from reread.reports.report import MONEY, TOKENS, USAGE, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str,
     rows, totals = tally.table(groups, [USED], usage_figures)
     is_reported = totals.reported_cost_usd is not None
     return Report(
-        "usage",
+        USAGE,
         groups,
         rows,
         totals,

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.alignment import equal_ends
 from reread.base.coerce import as_list
 from reread.base.format import as_number
 from reread.base.text import as_text
@@ -134,9 +135,7 @@ def patch_notes(patch: Any) -> Iterator[Node]:
 def compute_hunks(old: str, new: str, *, start: int = 1) -> list[Hunk]:
     """Compute the hunks between two texts whose first line has the number `start`."""
     a, b = _lines(old), _lines(new)
-    head = _equal_pairs(zip(a, b, strict=False))
-    shorter = min(len(a), len(b)) - head
-    tail = min(_equal_pairs(zip(reversed(a), reversed(b), strict=False)), shorter)
+    head, tail = equal_ends(a, b)
     low, high = max(head - CONTEXT, 0), max(tail - CONTEXT, 0)
     a, b = a[low : len(a) - high], b[low : len(b) - high]
     hunks: list[Hunk] = []
@@ -193,16 +192,6 @@ def _with_prefix(line: str) -> str:
 def _lines(content: str) -> list[str]:
     lines = content.split("\n")
     return lines[:-1] if not lines[-1] else lines
-
-
-def _equal_pairs(pairs: Iterable[tuple[str, str]]) -> int:
-    """Count the equal pairs at the beginning."""
-    count = 0
-    for one, other in pairs:
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _groups(a: list[str], b: list[str]) -> Iterable[Sequence[tuple[str, int, int, int, int]]]:

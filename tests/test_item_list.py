@@ -10,7 +10,7 @@ from making import write as write_session
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.reports.response_list import dearest_responses, listed_responses
+from reread.reports.item_list import listed_items, rows_to_list
 
 
 @pytest.mark.parametrize("options", [(), ("--by", "model"), ("--by", "agent"), ("--by", "day,project", "--tz", "UTC")])
@@ -48,12 +48,16 @@ def test_a_response_is_named_by_what_it_called_or_said(tmp_path: Path) -> None:
     )
     path = write_session(tmp_path, *lines, name=SESSION)
     report = reread.usage(root=tmp_path)
-    first, second = listed_responses(dearest_responses(report))
-    assert (str(first.address), first.what, first.tokens) == (f"{SESSION}:1.1", "Bash make, Bash make test", 9)
-    assert (str(second.address), second.what) == (f"{SESSION}:1", "Done: all of it")
-    rows = dearest_responses(report)
+    first, second = listed_items(report, rows_to_list(report))
+    assert (str(first.address), first.more["what"], first.more["tokens"]) == (
+        f"{SESSION}:1.1",
+        "Bash make, Bash make test",
+        9,
+    )
+    assert (str(second.address), second.more["what"]) == (f"{SESSION}:1", "Done: all of it")
+    rows = rows_to_list(report)
     path.unlink()
-    assert [(str(one.address), one.what, one.tokens) for one in listed_responses(rows)] == [
+    assert [(str(one.address), one.more["what"], one.more["tokens"]) for one in listed_items(report, rows)] == [
         (SESSION, "", 9),
         (SESSION, "", 8),
     ]
