@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -32,8 +32,14 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return sessions(cache(listing_options(command)))
 
 
-def csv_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+def form_options(listed: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --list, which lists what the help says, and --csv."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        with_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+        return click.option("--list", "as_list", is_flag=True, help=listed)(with_csv)
+
+    return decorate
 
 
 def refuse_two_forms(*, as_json: bool, as_csv: bool, as_list: bool = False) -> None:
@@ -42,26 +48,39 @@ def refuse_two_forms(*, as_json: bool, as_csv: bool, as_list: bool = False) -> N
         raise Misuse("Cannot print CSV and another form at once; use --csv, --json or --list.")
 
 
+class Form(NamedTuple):
+    """What a report is printed as: JSON, CSV, a list of what its figures count, or else a table."""
+
+    is_json: bool
+    is_csv: bool
+    is_list: bool
+    most: int | None = None
+    """How many items are listed."""
+
+
 def print_report(
     report: Report,
     options: Mapping[str, Any],
+    form: Form,
+    roots: Sequence[Path],
     *,
-    as_json: bool,
-    as_csv: bool,
     command: Sequence[str] = ("reread", "usage"),
     more: Callable[[], Iterable[Styled]] = tuple,
-    **besides: Any,
+    besides: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print a report as JSON, also with what is to be said `besides`, as CSV, or as a table with `more` below it."""
+    """Print a report in a form: as JSON also with what there is `besides`, as a table with `more` below it."""
+    if form.is_list and (form.is_json or not is_empty(report)):
+        _print_list(report, form.most, roots, as_json=form.is_json)
+        return
     from reread.render.report_table import left_out_notes, report_lines, report_value
     from reread.render.text_table import wrapped_notes
 
-    if as_json or as_csv:
+    if form.is_json or form.is_csv:
         for _, note in left_out_notes(report):
             print_notice(note)
-    if as_json:
-        print_json({**report_value(report), **besides})
-    elif as_csv:
+    if form.is_json:
+        print_json({**report_value(report), **(besides or {})})
+    elif form.is_csv:
         click.echo(report.to_csv(), nl=False)
     elif not is_empty(report) or not is_filtered(options):
         width, notes = terminal_width(), more()
@@ -72,7 +91,7 @@ def print_report(
             print_notice(f"Without {' and '.join(chosen)} all rows are shown.")
 
 
-def print_list(report: Report, limit: int | None, roots: Sequence[Path], *, as_json: bool) -> None:
+def _print_list(report: Report, limit: int | None, roots: Sequence[Path], *, as_json: bool) -> None:
     """Print the items behind the figures of a report with their addresses, and how to see one of them, and more."""
     from reread.base.format import number_text
     from reread.base.text import plural

@@ -10,21 +10,12 @@ import click
 from reread.base.scope_options import ALL
 from reread.cli._option_types import STATS_GROUPS
 from reread.cli._options import (
-    is_filtered,
     limit_option,
     merged_roots,
     scope_options,
 )
 from reread.cli._output import progress
-from reread.cli._report import (
-    csv_option,
-    end_of_report,
-    is_empty,
-    print_list,
-    print_report,
-    refuse_two_forms,
-    report_options,
-)
+from reread.cli._report import Form, end_of_report, form_options, print_report, refuse_two_forms, report_options
 
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 
@@ -40,8 +31,7 @@ NO_CALLS = "No call or turn fits all of these options. Run `reread stats` withou
 )
 @limit_option
 @scope_options(*ALL)
-@click.option("--list", "as_list", is_flag=True, help="List the calls of each group, failed ones first.")
-@csv_option
+@form_options("List the calls of each group, failed ones first.")
 @report_options
 @click.pass_context
 def stats(
@@ -80,9 +70,6 @@ def stats(
     limit = options.pop("limit") if as_list else None
     with progress("reading", None) as step:
         report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
-    if as_list and (as_json or not is_empty(report) or not is_filtered(options)):
-        print_list(report, limit, roots, as_json=as_json)
-    else:
-        usage = [*reread_words(roots), "usage", *sessions]
-        print_report(report, options, as_json=as_json, as_csv=as_csv, command=usage)
+    form = Form(as_json, as_csv, as_list, limit)
+    print_report(report, options, form, roots, command=[*reread_words(roots), "usage", *sessions])
     end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_CALLS)

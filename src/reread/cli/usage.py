@@ -26,10 +26,10 @@ from reread.cli._output import (
 )
 from reread.cli._paths import PathName
 from reread.cli._report import (
-    csv_option,
+    Form,
     end_of_report,
+    form_options,
     is_empty,
-    print_list,
     print_report,
     refuse_two_forms,
     report_options,
@@ -72,10 +72,7 @@ if TYPE_CHECKING:
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @limit_option
 @scope_options(*OF_RESPONSES)
-@click.option(
-    "--list", "as_list", is_flag=True, help="List the responses of each group, or cache breaks with --by cache."
-)
-@csv_option
+@form_options("List the responses of each group, or cache breaks with --by cache.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
     "--price-file", type=PathName(), metavar="FILE", help="JSON file with prices that override the bundled ones."
@@ -140,8 +137,8 @@ def usage(
     roots = merged_roots(ctx, root)
     _check_groups(split_names(options["by"]))
     if is_of_breaks:
-        forms = {"as_json": as_json, "as_csv": as_csv, "as_list": as_list}
-        _print_breaks(ctx, sessions, roots, **forms, cache=not no_cache, **options)
+        most = options.pop("limit") if as_list else None
+        _print_breaks(ctx, sessions, roots, Form(as_json, as_csv, as_list, most), cache=not no_cache, **options)
         return
     scope = Scope(*sessions, root=roots or None, **{name: options[name] for name in OF_RESPONSES})
     counted = {name: options[name] for name in ("by", "keep_deleted")}
@@ -161,10 +158,7 @@ def usage(
             note.append(("plain", f"Sessions without usage of their own: {unused:,}."))
         return note
 
-    if as_list and (as_json or not is_empty(report)):
-        print_list(report, most, roots, as_json=as_json)
-    else:
-        print_report(report, options, as_json=as_json, as_csv=as_csv, more=more)
+    print_report(report, options, Form(as_json, as_csv, as_list, most), roots, more=more)
     if not (as_json or as_csv or as_list or sessions or roots or is_filtered(options)):
         _print_budgets()
     end_of_report(
@@ -221,10 +215,8 @@ def _print_breaks(
     ctx: click.Context,
     sessions: tuple[str, ...],
     roots: list[Path],
+    form: Form,
     *,
-    as_json: bool,
-    as_csv: bool,
-    as_list: bool,
     cache: bool,
     by: str,
     **options: Any,
@@ -232,18 +224,14 @@ def _print_breaks(
     """Print what had to be written to the cache again, by cause."""
     from reread.reports.cache_report import cache_breaks
 
-    limit = options.pop("limit") if as_list else None
     kept = {name: options[name] for name in (*OF_RESPONSES, "limit") if name in options}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]
     with progress("reading", None) as step:
         report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
-    if as_list and (as_json or not is_empty(report)):
-        print_list(report, limit, roots, as_json=as_json)
-    elif as_json:
-        print_report(report, options, as_json=True, as_csv=as_csv, breaks=list(map(dict, report.items)))
-    elif as_csv or not is_empty(report):
-        print_report(report, options, as_json=False, as_csv=as_csv)
-    end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_BREAKS, may_be_empty=as_json)
+    if form.is_json or form.is_csv or not is_empty(report):
+        besides = {"breaks": list(map(dict, report.items))} if form.is_json and not form.is_list else None
+        print_report(report, options, form, roots, besides=besides)
+    end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_BREAKS, may_be_empty=form.is_json)
     if is_empty(report) and not is_filtered(options):
         print_notice("No cache break: whatever was cached was read from the cache.")
 
