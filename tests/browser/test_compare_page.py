@@ -45,7 +45,7 @@ def test_the_session_to_compare_with_is_chosen_in_the_palette(
         page.keyboard.press("Escape")
         playwright.expect(page.get_by_role("button", name="Compare", exact=True)).to_be_focused()
         page.keyboard.press("Control+k")
-        page.get_by_role("combobox", name="Session, page or action").fill("compare")
+        page.get_by_role("combobox", name="Session, page or action").fill("compare with another")
         page.keyboard.press("Enter")
         playwright.expect(field).to_be_focused()
         page.keyboard.press("Enter")
