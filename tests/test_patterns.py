@@ -68,7 +68,7 @@ def patterns() -> Iterator[tuple[str, Pattern, set[str]]]:
         yield name, getattr(vendors, name)(), {"search", "match"}
     for number, pattern in enumerate(vendors.leading_keyword_regexes()):
         yield f"leading_keyword_regexes {number}", pattern, {"search"}
-    for rule in {rule.name: rule for rules in vendors.rules_by_keyword().values() for rule in rules}.values():
+    for rule in map(vendors.compile_vendor, vendors.VENDORS):
         yield f"vendor {rule.name}", rule.regex, {"search" if rule.before else "match"}
         yield f"vendor {rule.name}, unbounded", rule.unbounded, {"search" if rule.before else "match", "fullmatch"}
 

@@ -21,7 +21,7 @@ from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.base.version import __version__
 from reread.cli._exit_codes import FAILED, INTERRUPTED, OK, UNDECIDED
 from reread.cli._options import ROOTS, root_options
-from reread.cli._output import guard_output, print_notice
+from reread.cli._output import guard_output, print_notice, tell_secret
 from reread.errors import RereadError, Undecided
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
@@ -259,6 +259,7 @@ def main() -> None:
         _print_error(error)
         code = UNDECIDED if isinstance(error, Undecided) else FAILED
     flush_or_discard(sys.stdout)
+    tell_secret()
     flush_or_discard(sys.stderr)
     if "_duckdb" not in sys.modules:  # which reports what is left at the end as leaks
         gc.freeze()  # the system frees a large session faster than the interpreter does

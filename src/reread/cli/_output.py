@@ -13,11 +13,17 @@ from typing import Any, cast
 
 import click
 
+from reread.cli._glance import Glance
+
 ITEMS_PER_WRITE = 256
 NO_PAGER = "reread.no_pager"
 """The key in a context's `meta` that is set by --no-pager."""
 MIN_WIDTH, USUAL_WIDTH = 40, 80
 """Tables are not made narrower than the first; the second is the width of a terminal that does not tell its own."""
+
+
+SHOWN = Glance()
+"""Looks at what is printed, wherever it goes."""
 
 
 class PrintableStream(TextIOWrapper):
@@ -27,6 +33,7 @@ class PrintableStream(TextIOWrapper):
         """Write text; what is not a colour is made visible."""
         from reread.base.sanitize import terminal_text
 
+        SHOWN.see(s)
         super().write(terminal_text(s))
         return len(s)
 
@@ -39,6 +46,15 @@ def guard_output() -> None:
         options["line_buffering"] = stream.line_buffering
         # also the original, which is asked for the size of the terminal
         sys.stdout = sys.__stdout__ = PrintableStream(stream.detach(), **options)
+
+
+def tell_secret(seen: Glance = SHOWN, where: str = "This") -> None:
+    """Say once if a secret was seen that `share` would have replaced, by default in what was printed."""
+    if kind := seen.kind():
+        SHOWN.close()
+        print_notice(
+            f"{where} has what looks like a secret ({kind}); `reread secrets` lists all, `reread share` replaces them."
+        )
 
 
 def print_json(value: Any) -> None:
@@ -59,10 +75,15 @@ def print_json(value: Any) -> None:
 def write_bytes(pieces: Iterable[bytes]) -> None:
     """Write bytes as they are; to a terminal as text, so that nothing in them acts on it."""
     if not sys.stdout.isatty():
-        return sys.stdout.buffer.writelines(pieces)
+        return sys.stdout.buffer.writelines(map(_seen, pieces))
     for piece in pieces:
         click.echo(piece.decode("utf-8", "replace"), nl=False)
     return None
+
+
+def _seen(piece: bytes) -> bytes:
+    SHOWN.see_bytes(piece)
+    return piece
 
 
 def echo_json(text: bytes, *, end: str = "\n") -> None:
@@ -120,10 +141,15 @@ def print_pages(pages: Iterable[str], *, colour: bool | None = None) -> None:
     if pages_output():
         first = next(safe_pages, "")  # an error is raised before the pager takes the terminal
         os.environ.setdefault("LESS", "FRX")
-        click.echo_via_pager(itertools.chain([first], safe_pages), color=True)
+        click.echo_via_pager(map(_seen_text, itertools.chain([first], safe_pages)), color=True)
         return
     for page in safe_pages:
         click.echo(page, nl=False, color=colour)
+
+
+def _seen_text(page: str) -> str:
+    SHOWN.see(page)
+    return page
 
 
 def pages_output() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from reread.cli._options import (
     selection_from,
     selection_options,
 )
-from reread.cli._output import print_notice, progress, write_bytes
+from reread.cli._output import print_notice, progress, tell_secret, write_bytes
 from reread.cli._paths import STDOUT, output_option
 from reread.cli._redaction import (
     decision_options,
@@ -143,6 +143,8 @@ def export(
         if not beginning:
             exit_unmatched(ctx, (), f"Nothing was written: {found.empty}.")
         pieces = chain(beginning, pieces)
+    if output != STDOUT or form == "html":  # which is compressed
+        _tell_secret_of(session)
     if output == STDOUT:
         return write_bytes(pieces)
     with gc_paused():
@@ -150,6 +152,16 @@ def export(
         if form == "jsonl":
             write_companions(session, Path(output))
     return None
+
+
+def _tell_secret_of(session: Session) -> None:
+    """Say if the beginning of a session, which is exported as it is, has a secret."""
+    from reread.cli._glance import Glance
+
+    seen = Glance()
+    for line in takewhile(lambda _: seen.is_looking, session.lines):
+        seen.see_bytes(line.raw)
+    tell_secret(seen, "The session")
 
 
 def _checked_format(ctx: click.Context, form: str | None, output: str) -> str:

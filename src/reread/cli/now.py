@@ -20,7 +20,7 @@ from reread.cli._options import (
     refuse_with,
     root_options,
 )
-from reread.cli._output import echo_lines, print_json, print_notice, terminal_width
+from reread.cli._output import SHOWN, echo_lines, print_json, print_notice, terminal_width
 
 if TYPE_CHECKING:
     from reread.reports.now_report import LiveSession, NowWatch
@@ -58,6 +58,7 @@ class Screen:
         text = LINE_END.join(terminal_text(styled(line)) for line, _ in zip(lines, range(rows), strict=False))
         if text != self._shown:
             self._shown = text
+            SHOWN.see(text)
             self._write(f"{HOME}{text}{LINE_END}{SCREEN_END}")
 
     def _write(self, text: str) -> None:

@@ -107,7 +107,7 @@ def show(
         pieces = session_json(session, selection)
         if sys.stdout.isatty():
             pieces = (safe_json(piece.decode()).encode() for piece in pieces)
-        sys.stdout.buffer.writelines(pieces)
+        write_bytes(pieces)
     elif form == "markdown":
         from reread.render.markdown import session_markdown
 

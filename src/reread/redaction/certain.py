@@ -7,7 +7,7 @@ once, and only the rules of a keyword that is there are tried, at its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reread.redaction.normalized_text import NormalizedText, joined_words
 from reread.redaction.spans import CERTAIN, Span
@@ -40,8 +40,14 @@ _CONTINUED = re.compile(r"[\w+/=.-]{3,512}", re.ASCII)
 
 def find_certain(text: str) -> Iterator[Span]:
     """Yield the secrets in a vendor's format."""
+    yield from find_at_keywords(text, _keywords(text))
+    yield from _joined_at(text, _broken_keywords(text))
+
+
+def find_at_keywords(text: str, keywords: Iterable[tuple[int, str]]) -> Iterator[Span]:
+    """Yield the secrets at places where some keywords were found."""
     broken: list[int] = []
-    for at, keyword in _keywords(text):
+    for at, keyword in keywords:
         end, before = -1, 0
         for rule in rules_at(keyword):
             match = rule.match(text, at)
@@ -54,7 +60,11 @@ def find_certain(text: str) -> Iterator[Span]:
         # stands on its line behind it, or before a keyword that stands within its secret.
         if _LINE_REST.match(text, max(at, end - 1)) or (before and end < 0 and _continues_line(text, at, before)):
             broken.append(at)
-    for at in [*broken, *_broken_keywords(text)]:
+    yield from _joined_at(text, broken)
+
+
+def _joined_at(text: str, places: Iterable[int]) -> Iterator[Span]:
+    for at in places:
         if _may_be_broken(text, at):
             yield from _joined(text, at)
 

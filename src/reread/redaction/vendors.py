@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -251,6 +252,7 @@ class VendorRule(NamedTuple):
         return regex.search(text, max(0, at - self.before), end) if self.before else regex.match(text, at, end)
 
 
+@cache
 def compile_vendor(vendor: Vendor) -> VendorRule:
     """Return the rule for a vendor; no letter or digit may touch the secret, unless it is the end of an escape."""
     regex = re.compile(rf"{_BOUNDARY}(?:{vendor.pattern})(?![A-Za-z0-9])", re.ASCII)
@@ -261,7 +263,7 @@ def compile_vendor(vendor: Vendor) -> VendorRule:
 @cache
 def keyword_regex() -> re.Pattern[str]:
     """Return a pattern that finds every keyword."""
-    return words_regex(rules_by_keyword(), shortest=True)
+    return words_regex(_vendors_by_keyword(), shortest=True)
 
 
 @cache
@@ -270,7 +272,7 @@ def leading_keyword_regexes() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
     Most secrets begin with their keyword; most characters are no beginning of one.
     """
-    leading = [word for word, rules in rules_by_keyword().items() if not all(rule.before for rule in rules)]
+    leading = [word for word, vendors in _vendors_by_keyword().items() if not all(one.before for one in vendors)]
     letters = "".join(sorted({re.escape(word[0]) for word in leading}))
     keyword = rf"(?=[{letters}])(?=({words_regex(leading, shortest=True).pattern}))"
     return re.compile(rf"[^A-Za-z0-9]{keyword}"), re.compile(_ESCAPED_START + keyword)
@@ -279,31 +281,40 @@ def leading_keyword_regexes() -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def inner_keyword_regex() -> re.Pattern[str]:
     """Return a pattern that finds the keywords that stand within their secrets."""
-    inner = [word for word, rules in rules_by_keyword().items() if any(rule.before for rule in rules)]
+    inner = [word for word, vendors in _vendors_by_keyword().items() if any(one.before for one in vendors)]
     return words_regex(inner, shortest=True)
 
 
 @cache
 def keyword_beginnings() -> frozenset[str]:
     """Return what a line may end with if a keyword is broken after it."""
-    keywords = [keyword for keyword in rules_by_keyword() if len(keyword) <= LONGEST_BROKEN_KEYWORD]
+    keywords = [keyword for keyword in _vendors_by_keyword() if len(keyword) <= LONGEST_BROKEN_KEYWORD]
     return frozenset(keyword[:n] for keyword in keywords for n in range(2, len(keyword)))
 
 
 @cache
 def rules_at(keyword: str) -> list[VendorRule]:
-    """Return the rules of all keywords that begin with what `keyword_regex` found."""
-    return list(
-        dict.fromkeys(rule for word, rules in rules_by_keyword().items() if word.startswith(keyword) for rule in rules)
-    )
+    """Return the rules of all keywords that begin with what `keyword_regex` found, compiled on first use."""
+    found = (vendors for word, vendors in _vendors_by_keyword().items() if word.startswith(keyword))
+    return [compile_vendor(vendor) for vendor in dict.fromkeys(vendor for vendors in found for vendor in vendors)]
+
+
+def suspected_keywords(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the place of keywords that may lead to a secret in a short text, compiling hardly any rule."""
+    begins = re.compile(_BOUNDARY)
+    for keyword, vendors in _vendors_by_keyword().items():
+        at = text.find(keyword)
+        while at >= 0:
+            inner = (vendor for vendor in vendors if vendor.before)
+            if begins.match(text, at) or any(compile_vendor(vendor).match(text, at) for vendor in inner):
+                yield at, keyword
+            at = text.find(keyword, at + 1)
 
 
 @cache
-def rules_by_keyword() -> dict[str, list[VendorRule]]:
-    """Return the rules that each keyword leads to, compiled on first use."""
-    found: dict[str, list[VendorRule]] = {}
+def _vendors_by_keyword() -> dict[str, list[Vendor]]:
+    found: dict[str, list[Vendor]] = {}
     for vendor in VENDORS:
-        rule = compile_vendor(vendor)
         for keyword in vendor.keywords.split():
-            found.setdefault(keyword, []).append(rule)
+            found.setdefault(keyword, []).append(vendor)
     return found
