@@ -111,6 +111,7 @@ def test_a_file_that_a_rewind_took_away_is_deleted() -> None:
         ("pytest -q 2>&1", None, "passed"),
         ("cd x && (pytest -q && ruff check .)", None, "passed"),
         ("pytest -q && git commit -m 'One; two | three'", None, "passed"),
+        ("pytest -q \\\n  -x", None, "passed"),
         ("pytest -q 2>&1 | tail -3", None, "ran, with unknown outcome,"),
         ("pytest -q || true", None, "ran, with unknown outcome,"),
         ("pytest -q; echo done", None, "ran, with unknown outcome,"),
@@ -121,7 +122,7 @@ def test_a_file_that_a_rewind_took_away_is_deleted() -> None:
 def test_tests_passed_only_if_their_command_says_so(command: str, data: Any, said: str, tmp_path: Path) -> None:
     records = told(user("x"), *asked("b", "Bash", "1 failed", command=command, data=data))
     made = reread.brief(read(*records), redact=False)
-    assert made.commands == [f"`{command}` {said} in turn 1"]
+    assert made.commands == [f"`{' '.join(command.split())}` {said} in turn 1"]
     write(tmp_path, *records)
     ((session,),) = (project.sessions for project in reread.digest(since="2000", root=tmp_path).projects)
     passed = said == "passed"

@@ -1,13 +1,15 @@
 """What fills a context: exact in bytes, scaled in tokens, with what came and went; an estimate for older clients."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from batches import table
 from command import run
-from making import attachment, read, reply, system, user
+from limits import assert_linear
+from making import attachment, jsonl, read, reply, system, told, user
 from requested import RequestedSession, conversation, text_of
 
 import reread
@@ -499,3 +501,17 @@ def test_the_verb_prints_bars_and_json(path: Path) -> None:
         2,
     ]
     assert run("context", str(path), "--request", "a:1", "--agent", "b").returncode == 2
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_the_contexts_of_all_turns_take_linear_time(compacted: bool) -> None:
+    boundary = system("compact_boundary", "Compacted", compactMetadata={"trigger": "auto", "preTokens": 100})
+    between = [boundary, user("Summary", isCompactSummary=True)] if compacted else []
+
+    def prepare(size: int) -> Callable[[], object]:
+        turns = [(user(f"prompt {n}"), reply("answer", id=f"m{n}"), *between) for n in range(size)]
+        made = reread.open(jsonl(*told(*(one for turn in turns for one in turn)))).conversation
+        numbers = [turn.index for turn in made.turns]
+        return lambda: list(context_parts.contexts_at(made, numbers))
+
+    assert_linear(prepare, 1500, enough=0.6)

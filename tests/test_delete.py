@@ -532,6 +532,49 @@ def test_what_is_written_while_it_is_deleted_stays(
         assert [one.session for one in reread.trash()] == [ID]
 
 
+LATE = """
+import os, sys
+path, text = sys.argv[1:]
+os.makedirs(os.path.dirname(path), exist_ok=True)
+with open(path, "w") as file:
+    file.write(text)
+os.utime(path, (1.7e9, 1.7e9))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_left"),
+    [
+        (f"projects/-first/{ID}/tool-results/late.txt", False),
+        (f"todos/{ID}-agent-late.json", False),
+        (f"debug/{ID}-late.txt", True),
+        (f"projects/-moved/{ID}/tool-results/late.txt", True),
+        ("projects/-first/agent-late.jsonl", True),
+        (f"projects/-moved/{ID}.jsonl", True),
+    ],
+)
+def test_what_another_process_writes_while_sessions_before_it_are_deleted_is_gone_or_named(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str, is_left: bool
+) -> None:
+    """The folders are listed once for all sessions, before the first is deleted."""
+    carry_out, path = trash.carry_out, machine.config / name
+    text = json.dumps({"type": "user", "sessionId": ID, "agentId": "late", "isSidechain": True})
+
+    def write_late(entry: Any, finish: Any) -> None:
+        carry_out(entry, finish)
+        if entry.session == OTHER:
+            subprocess.run([sys.executable, "-c", LATE, str(path), text + "\n"], check=True)
+
+    monkeypatch.setattr(trash, "carry_out", write_late)
+    if is_left:
+        with pytest.raises(Misuse) as refused:
+            reread.delete(OTHER, ID)
+        assert str(path) in str(refused.value) and path.read_text() == text + "\n"
+    else:
+        assert len(reread.delete(OTHER, ID)) == 2 and not path.exists()
+        assert str(path) in {file.path for file in trash.trash()[0].files}
+
+
 def carried_out(verb: str) -> None:
     if verb == "undo":
         reread.undo_delete()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from batches import table
 from command import run
+from limits import within
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
@@ -242,7 +243,16 @@ def test_it_is_written_in_three_formats_and_says_if_there_is_nothing(tmp_path: P
         ("echo test", False),
         ("FOO=1 zig build test", True),
         ("make", False),
+        ("python -m \\\n  pytest", True),
+        ('echo \\"; pytest', True),
+        (r"echo a\; pytest", False),
     ],
 )
 def test_commands_that_run_tests_are_known(command: str, is_test: bool) -> None:
     assert runs_tests(command) is is_test
+
+
+def test_escaped_quotes_in_a_command_take_linear_time() -> None:
+    """They are searched for no end: with a quote that is never closed, that was a minute for 20 KB."""
+    with within(0.2):
+        assert runs_tests("pytest <<E\nit's " + r"\"a" * 20_000)

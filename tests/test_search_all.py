@@ -17,6 +17,7 @@ from test_server import running
 from reread.base.paths import SAMPLES
 from reread.cli import reread
 from reread.errors import Misuse
+from reread.index.find import search
 from reread.index.hits import JSON_FIELDS
 from reread.server import library_search
 from reread.server.library import SessionLibrary
@@ -69,6 +70,12 @@ def test_what_cannot_be_asked_is_refused() -> None:
     assert run("search", "*", "--errors").exit_code == 0
 
 
+def test_a_word_that_is_said_twice_counts_once() -> None:
+    once, twice = (search(query, root=SAMPLES) for query in ("retry", "retry RETRY retry"))
+    assert (twice.words, twice.total, twice.with_all) == (once.words, once.total, once.with_all)
+    assert [(one.link, one.score) for one in twice] == [(one.link, one.score) for one in once]
+
+
 def test_open_goes_to_the_place_in_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Any] = []
     monkeypatch.setattr("reread.server.run.serve", lambda *paths, **options: opened.append(options))
@@ -104,6 +111,7 @@ def test_the_server_finds_titles_first_then_texts() -> None:
         assert found["facets"]["kind"]["prompt"] > 0 and found["facets"]["tool"]["bash"] > 0
         assert site.status("/api/search?q=") == 400
         assert site.status("/api/search?q=is:odd") == 400
+        assert site.status("/api/search?q=!=") == 400, "a query without words lists no sessions, as everywhere"
 
 
 def test_what_is_written_is_found_by_the_next_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ import reread
 from reread.addons.rerun.box import python
 from reread.addons.rerun.clients import Client, install_client
 from reread.addons.rerun.playing import Rerun
+from reread.errors import Misuse
 
 PLAYED = (
     *("agent", "agent_parallel", "api_529", "ask_sdk", "bash_fail", "bash_ok", "compact", "deny_sdk", "edit", "mcp"),
@@ -139,6 +140,28 @@ def test_a_server_that_is_added_is_named(played: Path, newest: Client, tmp_path:
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"broken": program}}))
     found = reread.rerun(played, client=newest, mcp_config=tmp_path / "mcp.json")
     assert not found.failure and all(call.is_same for call in found.calls)
+    assert "The MCP server broken did not start." in found.notes
+
+
+def test_what_has_no_effect_is_named(played: Path, client: Client, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="has no hook event 'PreToolUze'; it has PreToolUse, PostToolUse"):
+        reread.rerun(played, client=client, hooks=[f"PreToolUze={hook(tmp_path, 'exit 2')}"])
+    found = reread.rerun(played, client=client, settings={"hooks": {"Stopp": []}, "permision": {}})
+    named = [note for note in found.notes if "Stopp" in note or "permision" in note]
+    assert len(named) == 2
+    broken = plugin(tmp_path)
+    (broken / ".claude-plugin" / "plugin.json").write_text("{nope")
+    assert "did not load the plug-in" in reread.rerun(played, client=client, plugins=[broken]).failure
+
+
+def test_settings_that_the_client_refuses_fail_the_play(played: Path, newest: Client) -> None:
+    found = reread.rerun(played, client=newest, settings={"permissions": {"deny": "Bash"}})
+    assert "took none of the settings: permissions.deny: " in found.failure and not found.is_decided
+
+
+def test_a_hook_that_fails_is_noted(played: Path, newest: Client, tmp_path: Path) -> None:
+    found = reread.rerun(played, client=newest, hooks=[hook(tmp_path, "exec /nope")])
+    assert any(note.startswith("The hook PreToolUse:Bash failed: ") for note in found.notes)
 
 
 def canary(folder: Path, *before: dict[str, Any]) -> Path:

@@ -42,10 +42,11 @@ def kept_files(archive: Path, below: Iterable[str] = ("",)) -> Iterator[tuple[st
     for top in below:
         for folder, folders, names in os.walk(archive / top):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
+            below_archive = os.path.relpath(folder, archive)
             for name in sorted(names):
                 parsed = parse_kept_name(name)
                 if parsed is not None and not name.startswith("."):
-                    original = os.path.join(os.path.relpath(folder, archive), parsed[0])
+                    original = os.path.join(below_archive, parsed[0])
                     yield os.path.join(folder, name), os.path.normpath(original), parsed[1]
 
 

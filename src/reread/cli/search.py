@@ -190,7 +190,7 @@ def _matches(
     from reread.index.find import refresh_waiting, search_filters
     from reread.index.search_process import SearchProcesses, SearchRequest
 
-    filters = search_filters(query, **options, root=roots or None, is_literal=True)
+    filters = search_filters(**options, root=roots or None)
     files = find_files(roots or None, prompts=True)
     refresh_waiting(step)(files)  # here, where its progress is shown
     with closing(SearchProcesses()) as children:

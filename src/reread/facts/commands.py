@@ -28,8 +28,10 @@ _TASK_RUNNERS = frozenset(
 """Programs that run tests if that is what they are told."""
 _LAUNCHERS = frozenset("-m run exec sudo time npx uv poetry pdm hatch bundle".split())
 """Words after which the name of another program follows."""
-_UNJOINED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|(?:(?<!\d)\d+)?[<>]&\d*|&>""", re.DOTALL)
-"""What joins no commands, although it may have the signs that do: texts in quotes, and redirections."""
+_UNJOINED = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|(?:(?<!\d)\d+)?[<>]&\d*|&>""", re.DOTALL)
+"""What joins no commands, although it may have the signs that do: escaped signs, texts in quotes, and redirections.
+
+An escaped quote begins no text: otherwise each of many would be searched for an end that may not come."""
 _JOINT = re.compile(r"(&&|[;&|()\n])")
 
 
@@ -66,7 +68,8 @@ def tests_passed(call: Call) -> bool | None:
 
 def _pieces(command: str) -> list[str]:
     """Return the commands that a command has, and between each two what joins them; input in the text is left out."""
-    return _JOINT.split(_UNJOINED.sub(" _ ", command).partition("<<")[0].rstrip("; \n"))
+    joined = _UNJOINED.sub(" _ ", command.replace("\\\n", " "))
+    return _JOINT.split(joined.partition("<<")[0].rstrip("; \n"))
 
 
 def written_lines(call: Call) -> array[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,7 +173,7 @@ def delete(
             if error.path in own:
                 raise error
         chosen = _without_kept(chosen, on_error, skips=skips, now=now)
-        look = Look()
+        look, deleted = Look(), list[SessionTraces]()
         for one in chosen:
             if isinstance(one, SessionTraces):
                 _require_deletable(one, kept=kept, now=now)
@@ -184,7 +184,8 @@ def delete(
                 if isinstance(
                     one, SessionTraces
                 ):  # what they share belongs to the last one: so each is looked for again
-                    done.append(_delete(find_traces(one.name, root, look, now=now), batch, kept=kept, now=now))
+                    deleted.append(find_traces(one.name, root, look, now=now))
+                    done.append(_delete(deleted[-1], batch, kept=kept, now=now))
                 else:
                     done.append(_planned(one, kept=kept, now=now))
                     if now:
@@ -196,7 +197,25 @@ def delete(
                 gone = ", ".join(before.session for before in done)
                 error.args = (f"{error} Before that, {gone} was deleted.",) if gone else error.args
                 raise
+        _refuse_left(str(path) for path in _come_since(deleted))
     return done
+
+
+def _come_since(deleted: Sequence[SessionTraces]) -> Iterator[Path]:
+    """Yield files of sessions that were not there yet when the folders were listed for all of them."""
+    look = Look()
+    for one in deleted:
+        for config in one.configs if SESSION_UUID.fullmatch(one.session) else ():
+            yield from look.named_after(config, one.session)
+            for folder in look.projects(config):
+                yield from look.agents.agents_in(folder, [one.session])
+
+
+def _refuse_left(paths: Iterable[str]) -> None:
+    """Raise Misuse if files of a session that was deleted are there."""
+    left = next(iter(paths), None)
+    if left is not None:
+        raise Misuse(f"{left} was written to meanwhile, and stays as it is; the rest was deleted.", path=left)
 
 
 def finish_deletions(tell: Callable[[RereadError], None] | None, wanted: Collection[str] = ()) -> list[TrashEntry]:
@@ -314,9 +333,7 @@ def _delete(found: SessionTraces, batch: str, *, kept: bool, now: bool) -> Delet
     copies = [
         typed_path(Path(one.path)) for one in kept_traces(found.session, found.path, archives_searched(found.roots), [])
     ]
-    left += copies if kept else []
-    if left:
-        raise Misuse(f"{left[0]} was written to meanwhile, and stays as it is; the rest was deleted.", path=left[0])
+    _refuse_left([*left, *(copies if kept else ())])
     return msgspec.structs.replace(deletion, kept=deletion.kept or bool(copies), trash="" if now else entry.folder)
 
 

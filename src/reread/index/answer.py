@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from reread.disk import layout
-from reread.index.compile import IndexScope
-from reread.index.document import PROMPT
-from reread.index.engine import tantivy
-from reread.index.matching import is_confirmed
-from reread.index.query import And, Exact, InFiles, InProject, InSession, Kinds, Node, Not, Or, Period, Words
-from reread.index.ranking import ALL, ANY, PER_SESSION, RankedText, Ranker, location_order
-from reread.index.regex import required_literals
-from reread.index.store import DocumentLocation, file_id
-
-if TYPE_CHECKING:
-    from reread.index.document_reader import FoundDocument
-import re
-from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from reread.index.document import KINDS
+from reread.disk import layout
+from reread.errors import Misuse
+from reread.index.compile import IndexScope
+from reread.index.document import KINDS, PROMPT
+from reread.index.engine import tantivy
 from reread.index.language import ENGLISH, question_words
-from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
+from reread.index.matching import Snippet, best_span, composed, cut, is_confirmed, snippet, wanted
 from reread.index.query import (
+    And,
+    Exact,
+    InFiles,
+    InProject,
+    InSession,
+    Kinds,
+    Node,
+    Not,
+    Or,
+    Period,
+    Words,
     has_exact,
     is_plain,
     is_question_word,
     parse_query,
     signed_words,
 )
-from reread.index.regex import compile_pattern, required_words
+from reread.index.ranking import ALL, ANY, PER_SESSION, RankedText, Ranker, location_order
+from reread.index.regex import compile_pattern, required_literals, required_words
+from reread.index.store import DocumentLocation, file_id
 from reread.index.terms import camel_words
 
 if TYPE_CHECKING:
-    from reread.index.compile import IndexScope
     from reread.index.document_reader import FoundDocument
 
 
@@ -78,18 +79,21 @@ class SearchQuestion(msgspec.Struct, frozen=True):
     ) -> SearchQuestion:
         """Return the question of a query; with `regex` or `fixed` that of a pattern.
 
-        Words of a question weigh nothing, unless there are no others.
+        Words of a question weigh nothing, unless there are no others. Each counts once, however often it is said. Raise
+        Misuse if the query asks for nothing.
         """
         if regex or fixed:
             pattern = compile_pattern(re.escape(query) if fixed else query)
             return cls((), (required_words(pattern.pattern), *filters), strict=True, pattern=pattern)
         tree, signs = parse_query(query), signed_words(query)
+        if query.strip() and tree == And(()) and not filters:
+            raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")
         if strict or not is_plain(query):
             has_words = next(wanted(tree), None) is not None
             words, others = ((tree,), ()) if has_words else ((), (tree,))
             return cls(words, (*others, *filters), signs, strict=True)
         nodes = tree.nodes if isinstance(tree, And) else (tree,)
-        asked = tuple(node for node in nodes if isinstance(node, Words))
+        asked = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Words)))
         language, function_words = question_words(query)
         words = tuple(node for node in asked if not is_question_word(node, function_words)) or asked
         others = (node for node in nodes if not isinstance(node, Words))
@@ -352,8 +356,6 @@ class Answering:
         """Count what is in the index by project, kind, tool and month."""
         if self._scope is None:
             return {}
-        from reread.index.answer import count_facets  # most searches do not ask for them
-
         words = self._question.words
         query = self._scope.every(words) if self._question.strict or not words else self._scope.some(words)
         return count_facets(self._scope, query)

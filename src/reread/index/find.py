@@ -20,7 +20,6 @@ from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering, SearchQues
 from reread.index.compile import IndexScope
 from reread.index.matching import is_confirmed
 from reread.index.query import (
-    And,
     Errors,
     InFiles,
     InProject,
@@ -32,7 +31,6 @@ from reread.index.query import (
     Words,
     named,
     parse_kinds,
-    parse_query,
     with_tags,
 )
 from reread.index.store import (
@@ -138,9 +136,7 @@ def search(
     because another process is still indexing them. `progress` is called with the number of bytes that were read to
     bring the index up to date.
     """
-    filters = search_filters(
-        query, kinds=kinds, errors=errors, path=path, is_literal=regex or fixed, without=without, **scope
-    )
+    filters = search_filters(kinds=kinds, errors=errors, path=path, without=without, **scope)
     root = scope.get("root")
     roots = [root] if isinstance(root, str | Path) else root
     return find(
@@ -157,19 +153,14 @@ def search(
 
 
 def search_filters(
-    query: str,
     *,
     kinds: str | Sequence[str] | None = None,
     errors: bool = False,
     path: str | None = None,
-    is_literal: bool = False,
     without: str | Sequence[str] | None = None,
     **scope: Unpack[ScopeOptions],
 ) -> list[Node]:
-    """Return what the options of `search` demand besides the query; raise Misuse if nothing is searched for.
-
-    A query that `is_literal` has no words that are looked for: it is an expression, or found as it stands.
-    """
+    """Return what the options of `search` demand besides the query."""
     project, since, until, tool, model, branch, tag = (scope.get(name) for name in IN_INDEX)
     filters: list[Node] = []
     if project:
@@ -192,8 +183,6 @@ def search_filters(
         others: Any = {name: value for name, value in scope.items() if name not in IN_INDEX}
         filters.append(InFiles(frozenset(chosen_sessions(**others))))
     filters += [Not(InSession(id.lower())) for id in _list(without or ()) if id]
-    if query.strip() and not is_literal and not filters and parse_query(query) == And(()):
-        raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")
     return filters
 
 

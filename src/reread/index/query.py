@@ -293,7 +293,7 @@ def signed_words(text: str) -> tuple[Exact, ...]:
         if is_asked and plain and not is_part and plain != fold(sign).lower().translate(_APOSTROPHES):
             found.append(Exact(sign))
         before = token.kind
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def field_texts(text: str) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -160,19 +161,25 @@ def contexts_at(
     conversation: Conversation, turns: Sequence[int | None], *, agent: str | None = None
 ) -> Iterator[Context]:
     """Yield what filled the context of the last request of each of some turns, in their order; None means the last."""
-    noted = {turn: found for turn in turns if (found := _last_request(conversation, turn)) is not None}
+    noted = _last_requests(conversation, turns)
     estimate = _Estimates(conversation, [turn for turn in turns if turn not in noted])
     for turn in turns:
         found = noted.get(turn)
         yield _noted(conversation, found, agent) if found is not None else estimate.of(turn, agent)
 
 
-def _last_request(conversation: Conversation, turn: int | None) -> Request | None:
+def _last_requests(conversation: Conversation, turns: Iterable[int | None]) -> dict[int | None, Request]:
+    """Return the last request of each of some turns that have one; for None, that of the thread."""
+    found: dict[int | None, Request] = {}
+    missing = set(turns)
     for request in reversed(conversation.requests):
+        if not missing:
+            break
         at = request.turn
-        if turn is None or (at is not None and at.index == turn):
-            return request
-    return None
+        for turn in missing & {None, at.index if at is not None else None}:
+            found[turn] = request
+            missing.discard(turn)
+    return found
 
 
 def _noted(conversation: Conversation, request: Request, agent: str | None) -> Context:
@@ -354,7 +361,7 @@ class _Estimates:
     def __init__(self, conversation: Conversation, turns: Iterable[int | None]) -> None:
         known = conversation.turns
         self._conversation = conversation
-        self._messages = [message for turn in known for message in turn.messages]
+        self._messages = sorted((message for turn in known for message in turn.messages), key=_index)
         self._last = {turn: _responses(known, turn)[-2:] for turn in turns}
         asked = {one.index: one for responses in self._last.values() for one in responses}
         self._asked = [asked[index] for index in sorted(asked)]
@@ -396,17 +403,21 @@ class _Estimates:
     def _tell(self, start: int) -> None:
         """Put together what each response after a compaction was told."""
         sizes, calls, at = PartSizes(), dict[str, tuple[str, str]](), start
-        for response in self._asked:
+        for response in islice(self._asked, bisect_left(self._asked, start, key=_index), None):
             if self._start(response) != start:
-                continue
-            fresh = [message for message in self._messages if at <= message.index < response.index]
-            _add_told(sizes, self._conversation, fresh, calls)
+                break
+            first, end = (bisect_left(self._messages, index, key=_index) for index in (at, response.index))
+            _add_told(sizes, self._conversation, self._messages[first:end], calls)
             at = response.index
             told = self._sizes[at] = PartSizes(sizes)
             tokens = min(prompt_tokens(response) or 0, MOST_TOKENS)
             rest = tokens * BYTES_PER_TOKEN - sum(sizes.weights.values())
             if rest > 0:
                 told.add(PartKey(UNRECORDED), 0, int(rest))
+
+
+def _index(message: Message) -> int:
+    return message.index
 
 
 def _responses(turns: Sequence[Turn], turn: int | None) -> list[Message]:

@@ -85,16 +85,7 @@ def search_answer(
     **scope: Any,
 ) -> str:
     """Find where something was said in past sessions: prompts, answers, thinking, commands, output, files."""
-    filters = search_filters(
-        query,
-        kinds=kinds,
-        errors=errors,
-        path=file,
-        root=roots,
-        is_literal=regex or fixed,
-        without=tuple(without),
-        **scope,
-    )
+    filters = search_filters(kinds=kinds, errors=errors, path=file, root=roots, without=tuple(without), **scope)
     if fixed and (regex or strict):
         raise Misuse("With fixed, exactly the characters of the query are found; leave out regex and strict.")
     files = find_files(roots, prompts=True)

@@ -12,6 +12,8 @@ from contextlib import suppress
 from queue import Empty, Queue
 from typing import Any, NamedTuple
 
+import msgspec
+
 from reread.addons.rerun.scene import TypedPrompt
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
@@ -30,6 +32,15 @@ class Interruption(NamedTuple):
     pieces: int
 
 
+class Said(msgspec.Struct):
+    """What the client said of itself; empty where it said nothing."""
+
+    start: Object = {}
+    """Its first message, with the plug-ins and servers that it has."""
+    settings: Object = {}
+    """The settings that it took, and what is wrong with those that it did not."""
+
+
 class PlayFailed(Exception):
     """The client could not be played to the end."""
 
@@ -44,12 +55,14 @@ class Driver:
         *,
         seconds: float,
         is_interrupted: Callable[[], bool] = lambda: False,
+        said: Said | None = None,
     ) -> None:
         self.process = process
         self.decide = decide
         self.is_interrupted: Callable[[], bool] = is_interrupted
         """True if a command runs that a person interrupted."""
         self.deadline: float = time.monotonic() + seconds
+        self.said: Said = said or Said()
         self.results: list[Object] = []
         """How its turns ended."""
         self.questions: list[Object] = []
@@ -81,6 +94,7 @@ class Driver:
             if prompt.during is not None:
                 self._queued.setdefault(prompt.during, []).append(prompt)
         self._ask({"subtype": "initialize", "hooks": None})
+        self._request({"subtype": "get_settings"})  # early clients never answer it
         for prompt in prompts:
             if prompt.during is None:
                 self._say(prompt)
@@ -177,6 +191,11 @@ class Driver:
                 continue
             if message.get("type") == "control_request":
                 self._answer(message)
+            elif (message.get("type"), message.get("subtype")) == ("system", "init"):
+                self.said.start = message
+            elif message.get("type") == "control_response":
+                told = as_dict(as_dict(message.get("response")).get("response"))
+                self.said.settings = told if "sources" in told else self.said.settings
             elif message.get("type") == "result":
                 self.results.append(message)
             elif message.get("type") == "stream_event":

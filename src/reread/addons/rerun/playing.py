@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -22,15 +21,15 @@ from reread.addons.rerun.comparison import (
     PlayedCall,
     PlayedFile,
 )
-from reread.addons.rerun.driver import Driver, PlayFailed
+from reread.addons.rerun.driver import Driver, PlayFailed, Said
 from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.scene import Scene, recorded_decision, scene_of
 from reread.addons.rerun.stand_in import stand_in_servers
+from reread.addons.rerun.tried import Tried, file_bytes, not_taken, notes_on, require_known_events, settings_of
 from reread.addons.rerun.web_pages import stand_in_pages
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
-from reread.errors import Misuse, Unreadable, Unwritable
+from reread.errors import Unwritable
 from reread.model.conversation import Call
 from reread.reports.two_runs import PlayedRequest
 from reread.session.context_parts import prompt_tokens
@@ -159,6 +158,7 @@ def rerun(
     if keep is not None:
         _make_folder(Path(keep))
     tried = Tried(settings, claude_md, tuple(hooks), tuple(plugins), mcp_config, system_prompt, model)
+    require_known_events(tried, program)
     if against is None:
         return _played(recorded, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
     other = against if isinstance(against, Client) else find_client(against)
@@ -170,18 +170,6 @@ def rerun(
         with open_session(first.kept) as played:
             found = _played(played, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
     return found if keep is not None else msgspec.structs.replace(found, record="")
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """What is different from the record."""
-
-    settings: Mapping[str, Any] | str | Path | None = None
-    claude_md: str | Path | None = None
-    hooks: tuple[str | Path, ...] = ()
-    plugins: tuple[str | Path, ...] = ()
-    mcp_config: str | Path | None = None
-    system_prompt: str | None = None
-    model: str | None = None
 
 
 def _played(
@@ -209,7 +197,9 @@ def _played(
         box.commit()
         answers = sum(len(thread.answers) for thread in api.cassette.threads.values())
         limit = seconds or SECONDS + answers * SECONDS_PER_REQUEST
-        failure = _play(box, api, program, words, scene, recorded, limit)
+        said = Said()
+        failure = _play(box, api, program, words, scene, recorded, limit, said)
+        failure = failure or not_taken(tried, program, said)
         path = _transcript(box)
         played = open_session(path) if path is not None else None
         try:
@@ -218,7 +208,7 @@ def _played(
             sent = [one for one in api.requests if one.thread is not None]
             if sent and not any(one.recorded for one in sent):
                 failure = failure or "nothing that the client asked for is in the record"
-            notes = list(scene.notes)
+            notes = [*scene.notes, *notes_on(tried, program, said, played)]
             if not recorded.requests:
                 notes.append(f"{scene.version or 'Its client'} noted no requests, so none is compared.")
             left = [one for one in api.cassette.left if turns is None or (one.thread == MAIN and one.turn <= turns)]
@@ -261,13 +251,7 @@ def _tokens(recorded: Session, requests: Sequence[PlayedRequest]) -> tuple[int, 
 def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried: Tried) -> list[str]:
     """Put what is tried into the box, and return how the client is started."""
     own = box.top / "bin"
-    settings = dict(_settings(tried.settings))
-    for number, hook in enumerate(tried.hooks):
-        event, command = _hook(hook, own / f"hook-{number}")
-        events = dict(as_dict(settings.get("hooks")))
-        events[event] = [*as_list(events.get(event)), {"hooks": [{"type": "command", "command": command}]}]
-        settings["hooks"] = events
-    box.settings(settings)
+    box.settings(settings_of(tried, own))
     if tried.claude_md is not None:
         (box.work / CLAUDE_MD).write_text(_text(tried.claude_md), encoding="utf-8")
     words = [*program.words(f"{TOP}/client"), "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
@@ -279,7 +263,7 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
         words += ["--plugin-dir", f"{TOP}/bin/{place.name}"]
     config = own / "mcp.json"
     if tried.mcp_config is not None:
-        config.write_bytes(_bytes(tried.mcp_config))
+        config.write_bytes(file_bytes(tried.mcp_config))
     elif servers := stand_in_servers(recorded, own, f"{TOP}/bin"):
         config.write_bytes(jsontext.dumps({"mcpServers": servers}))
     pages = stand_in_pages(recorded, own)
@@ -297,42 +281,10 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
     return words
 
 
-def _hook(given: str | Path, place: Path) -> tuple[str, str]:
-    """Copy the program of a hook into the box, and return its event and its command."""
-    event, equals, path = str(given).partition("=")
-    if not equals:
-        event, path = "PreToolUse", str(given)
-    source = Path(path).expanduser()
-    place.mkdir()
-    target = place / source.name
-    target.write_bytes(_bytes(source))
-    target.chmod(0o755)
-    return event, shlex.quote(f"{TOP}/bin/{place.name}/{source.name}")
-
-
-def _bytes(path: str | Path) -> bytes:
-    try:
-        return read_whole(path)
-    except OSError as error:
-        raise Unreadable.at(path, error) from error
-
-
-def _settings(given: Mapping[str, Any] | str | Path | None) -> Mapping[str, Any]:
-    if given is None or isinstance(given, Mapping):
-        return given or {}
-    try:
-        value = jsontext.loads_clean(_bytes(given))
-    except ValueError:
-        raise Misuse(f"{given} is no JSON.") from None
-    if not isinstance(value, dict):
-        raise Misuse(f"{given} has no settings: it is no JSON object.")
-    return as_dict(value)
-
-
 def _text(given: str | Path) -> str:
     path = Path(given)
     if isinstance(given, Path) or ("\n" not in str(given) and len(str(given)) < 4096 and path.is_file()):
-        return _bytes(path).decode("utf-8", "replace")
+        return file_bytes(path).decode("utf-8", "replace")
     return str(given)
 
 
@@ -344,6 +296,7 @@ def _play(
     scene: Scene,
     recorded: Session,
     seconds: float,
+    said: Said,
 ) -> str:
     """Play the prompts, and return why it failed; empty if it did not."""
     calls: dict[str, Call] = {call.id: call for call in recorded.calls}
@@ -355,10 +308,10 @@ def _play(
         same = (one for one in calls.values() if (one.name, one.input) == (asked.get("tool_name"), asked.get("input")))
         call = found or next(same, None)
         ends_turn = call is not None and api.cassette.ends_turn(call.id)
-        said = recorded_decision(call, asked, ends_turn=ends_turn, refused=scene.refused)
-        if call is not None and said["behavior"] == "deny":
+        decided = recorded_decision(call, asked, ends_turn=ends_turn, refused=scene.refused)
+        if call is not None and decided["behavior"] == "deny":
             box.forget(call.id)
-        return said
+        return decided
 
     retries = str(api.cassette.retries)
     env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
@@ -367,15 +320,15 @@ def _play(
     api.start(box.socket)
     try:
         process = box.start(words, program.folder, env)
-        driver = api.player = Driver(process, answer, seconds=seconds, is_interrupted=box.is_interrupted)
+        driver = api.player = Driver(process, answer, seconds=seconds, is_interrupted=box.is_interrupted, said=said)
         try:
             driver.play(scene.prompts)
             _await_writing(box, api)
             code = driver.finish()
         except PlayFailed as error:
             driver.kill()
-            said = " ".join(box.errors.split())[-300:]
-            return f"{error}{': ' + said if said else ''}"
+            printed = " ".join(box.errors.split())[-300:]
+            return f"{error}{': ' + printed if printed else ''}"
         finally:
             driver.kill()
         return "" if code in (0, 1) else f"the client ended with {code}"
