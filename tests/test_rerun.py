@@ -632,6 +632,16 @@ def test_no_name_is_learnt_where_the_texts_differ(recorded: str, now: str) -> No
     assert not known
 
 
+def test_many_names_are_replaced_as_few_are_in_a_time_that_they_do_not_lengthen() -> None:
+    names = {f"now{number:05}": f"was{number:05}" for number in range(100_000)}
+    text = "task now00007-x and now19999, but not now19999x"
+    assert renamed(text, names) == renamed(text, {"now19999": "was19999"}) == text.replace("now19999,", "was19999,")
+    began = time.process_time()
+    for _ in range(1000):
+        assert renamed("nothing of these " * 8, names)
+    assert time.process_time() - began < 2.0
+
+
 def test_what_differs_in_every_run_is_no_difference() -> None:
     one = "id 0a0a0a0a-0000-4000-8000-000000000001 at 2026-11-15T00:48:43.697Z, agentId: a7a2e8858b899b493"
     other = "id 1b1b1b1b-0000-4000-8000-000000000002 at 2026-11-16T10:48:43Z, agentId: a08d13a29d748261e"

@@ -9,6 +9,8 @@ WORD = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 MADE_UP = re.compile(r"(?=[a-z_-]*[0-9])[A-Za-z0-9_-]{6,}|[a-z]+(?:-[a-z]+){2,}")
 """A word that a client may have made up: with a digit, or several words in a row."""
 MOST_WORDS = 4000
+FEW = 50
+"""So many names are looked for in a text one after the other; of more, the words of the text are looked for."""
 
 
 def learn(recorded: str, now: str, known: dict[str, str]) -> None:
@@ -26,7 +28,8 @@ def learn(recorded: str, now: str, known: dict[str, str]) -> None:
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """Return a text with other names."""
-    if not any(name in text for name in names):
+    few = len(names) <= FEW
+    if not any(name in text for name in names) if few else names.keys().isdisjoint(WORD.findall(text)):
         return text
     return WORD.sub(lambda word: names.get(word[0], word[0]), text)
 
