@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from click.testing import CliRunner
 from indexes import open_reader
 from limits import PATIENCE
@@ -74,6 +75,20 @@ def test_a_word_that_is_said_twice_counts_once() -> None:
     once, twice = (search(query, root=SAMPLES) for query in ("retry", "retry RETRY retry"))
     assert (twice.words, twice.total, twice.with_all) == (once.words, once.total, once.with_all)
     assert [(one.link, one.score) for one in twice] == [(one.link, one.score) for one in once]
+
+
+@table(
+    ("query", "corrected"),
+    [
+        ("Größe", {"Größe": ""}),
+        ("e\u0301tude", {"\u00e9tude": ""}),
+        ("backoffé", {"backoffé": "backoff"}),
+        ("データベース retry", {"データベース": ""}),
+        ("ceilng", {"ceilng": "ceiling"}),
+    ],
+)
+def test_a_word_that_nothing_has_is_named_as_it_was_written(query: str, corrected: dict[str, str]) -> None:
+    assert search(query, root=SAMPLES).corrected == corrected
 
 
 def test_open_goes_to_the_place_in_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ from reread.index.query import (
 from reread.index.ranking import ALL, ANY, PER_SESSION, RankedText, Ranker, location_order
 from reread.index.regex import compile_pattern, required_literals, required_words
 from reread.index.store import DocumentLocation, file_id
-from reread.index.terms import camel_words
+from reread.index.terms import accented_words, camel_words
 
 if TYPE_CHECKING:
     from reread.index.document_reader import FoundDocument
@@ -60,6 +60,8 @@ class SearchQuestion(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str] | None = None
     camel: dict[str, str] = {}
     """The words of camelCase identifiers, and the identifiers as written."""
+    accented: dict[str, str] = {}
+    """The words with accents, ligatures or other widths, by how the index writes them."""
     language: str = ENGLISH
     """The language of the question, whose forms of a word count as the word."""
     offered: dict[str, str] = {}
@@ -97,7 +99,14 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         language, function_words = question_words(query)
         words = tuple(node for node in asked if not is_question_word(node, function_words)) or asked
         others = (node for node in nodes if not isinstance(node, Words))
-        return cls(words, (*others, *filters), signs, camel=camel_words(query), language=language)
+        return cls(
+            words,
+            (*others, *filters),
+            signs,
+            camel=camel_words(query),
+            accented=accented_words(query),
+            language=language,
+        )
 
     @property
     def has_exact(self) -> bool:
@@ -127,7 +136,9 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         from reread.index.spelling import Vocabulary, common_neighbours, corrected
 
         vocabulary = Vocabulary(scope, [one.document for one in read], counted)
-        words, changes = corrected(self.words, vocabulary, camel=self.camel, language=self.language)
+        words, changed = corrected(self.words, vocabulary, camel=self.camel, language=self.language)
+        asked = self.accented
+        changes = {asked.get(word, word): asked.get(word, word) if to == word else to for word, to in changed.items()}
         return msgspec.structs.replace(
             self, words=tuple(words), changes=changes, offered=common_neighbours(self.words, vocabulary)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from string import ascii_lowercase, digits
+from typing import TypeGuard
 
 from reread.index.compile import IndexScope
 from reread.index.document import SearchDocument
@@ -122,6 +123,9 @@ def corrected(
     found = list[Node]()
     changes = dict[str, str]()
     for node in _split(nodes, vocabulary):
+        if _is_unspaced(node) and not vocabulary.has(node):
+            changes["".join(node.words)] = ""
+            continue
         if not isinstance(node, Words) or not _is_word(node):
             found.append(node)
             continue
@@ -144,6 +148,11 @@ def corrected(
         changes[written] = " ".join(one for part in parts for one in part.words)
         found += parts
     return found, changes
+
+
+def _is_unspaced(node: Node) -> TypeGuard[Words]:
+    """True for several characters of a script without spaces."""
+    return isinstance(node, Words) and len(node.words) > 1 and all(map(has_single, node.words))
 
 
 def _is_word(node: Words) -> bool:
@@ -186,14 +195,21 @@ def _known_parts(word: str, vocabulary: Vocabulary) -> list[Words]:
 
 
 def _split(nodes: Sequence[Node], vocabulary: Vocabulary) -> list[Node]:
-    """Return the nodes, those phrases that no text has as words; characters of scripts without spaces as pairs."""
+    """Return the nodes, those phrases that no text has as words; characters of scripts without spaces as pairs.
+
+    If no text has any of these characters, they stay together.
+    """
     out: list[Node] = []
     for node in nodes:
         is_phrase = isinstance(node, Words) and len(node.words) > 1 and not (node.prefix or node.suffix)
         if isinstance(node, Words) and is_phrase and not vocabulary.has(node):
             pairs = [Words(pair) for pair in pairwise(node.words) if all(map(has_single, pair))]
             known = list(dict.fromkeys(filter(vocabulary.has, pairs)))
-            out += known or [Words((word,)) for word in node.words]
+            singles = [Words((word,)) for word in node.words]
+            if _is_unspaced(node) and not any(map(vocabulary.has, singles)):
+                out.append(node)
+                continue
+            out += known or singles
             out += [Words((word,)) for word in node.words if known and not has_single(word)]
         else:
             out.append(node)

@@ -66,6 +66,7 @@ _HALF_WIDTH = re.compile("[\uff66-\uff9f]+")
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
 _IDENTIFIER = re.compile("[0-9A-Za-z]+")
+_WRITTEN = re.compile(r"\w+")
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
@@ -163,6 +164,12 @@ def camel_words(text: str) -> dict[str, str]:
     """Return the camelCase identifiers of a text by their words: as they are written, with their capitals."""
     found = {word.lower(): word for word in _IDENTIFIER.findall(fold(text))}
     return {word: written for word, written in found.items() if len(identifier_parts(written)) > 1}
+
+
+def accented_words(text: str) -> dict[str, str]:
+    """Return the words of a text that are indexed as others, without accents for example: as they are written."""
+    found = ((words(written), written) for written in _WRITTEN.findall(unicodedata.normalize("NFC", text)))
+    return {known[0]: written for known, written in found if len(known) == 1 and known[0] != written.lower()}
 
 
 def word_pieces(text: str) -> set[str]:
