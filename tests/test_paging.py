@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from reread.cli import all_verbs, reread
+from reread.cli import VERBS, all_verbs, reread
 from reread.index.answer import Answer
 from reread.index.hits import Hit
 from reread.render.search_results import result_lines
@@ -44,6 +44,56 @@ LISTINGS = {
 def test_every_verb_that_prints_a_listing_takes_the_same_option() -> None:
     paged = {verb for verb in all_verbs() for param in command(verb).params if "--no-pager" in param.opts}
     assert paged == set(LISTINGS)
+
+
+TABLES: dict[str, list[list[str]]] = {
+    "ls": [["--prompts"], ["--lines"], ["--trash"], ["--archived"]],
+    "usage": [
+        ["--list"],
+        ["--prices"],
+        ["--by", "session"],
+        ["--by", "model"],
+        ["--by", "cache"],
+        ["--by", "cache,turn"],
+    ],
+    "stats": [["--list"], ["--by", "session"], ["--by", "tool"], ["--by", "day,project"], ["--by", "failure"]],
+    "search": [["retry"], ["retry", "--regex"]],
+    "sql": [["from calls"], ["from sessions"], ["from messages"]],
+    "advise": [["--all"]],
+}
+"""More ways to have a table."""
+AS_WRITTEN = {
+    "show",
+    "brief",
+    "digest",
+    "diff",
+    "blame",
+    "file",
+    "review",
+    "check",
+    "secrets",
+    "tables",
+    "share",
+    "export",
+}
+"""Verbs that print texts, patches, or a line for each finding as a compiler does, which a terminal wraps."""
+RUNNING = {"serve", "tail", "statusline", "capture", "replay", "adopt", "resume", "delete", "archive", "completion"}
+"""Verbs that print no table, or change something."""
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_every_table_fits_the_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    drawn: set[str] = set()
+    for verb in sorted({*VERBS} - AS_WRITTEN - RUNNING):
+        for words in [LISTINGS.get(verb, [verb]), *([verb, *more] for more in TABLES.get(verb, []))]:
+            shown = CliRunner().invoke(reread, ["--demo", *words])
+            assert shown.exit_code in (0, 1, 2), (words, shown.exception)
+            wide = [line for line in shown.stdout.splitlines() if cell_len(line) > width]
+            assert not wide, (words, wide[0])
+            if len(shown.stdout.splitlines()) > 2:
+                drawn.add(verb)
+    assert drawn >= {"ls", "search", "context", "files", "usage", "stats", "sql"}
 
 
 def command(verb: str):

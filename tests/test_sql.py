@@ -498,7 +498,7 @@ def test_of_a_wide_table_the_first_column_is_cut_last_and_those_without_room_are
         assert row[0] in cut and max(map(len, (header, rule, cut))) <= width
         assert header.split() == names[: shown + 1]
         assert bool(note) == (shown < 5)
-    assert note == ["Not shown in this width: 5 columns; select fewer, or use --json."]
+    assert " ".join(note) == "Not shown in this width: 5 columns; select fewer, or use --json."
     assert len(list(query_lines(names, [row], None))) == 3
 
 

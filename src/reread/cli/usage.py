@@ -23,6 +23,7 @@ from reread.cli._output import (
     print_lines,
     print_notice,
     progress,
+    terminal_width,
 )
 from reread.cli._paths import PathName
 from reread.cli._report import (
@@ -282,4 +283,4 @@ def _print_prices(table: Prices, as_json: bool) -> None:
 
         click.echo(msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(table.table)))
     else:
-        print_lines([line] for line in price_lines(table, int(time.time() // 86400)))
+        print_lines([line] for line in price_lines(table, int(time.time() // 86400), terminal_width()))

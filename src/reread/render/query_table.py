@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.base.sanitize import csv_cell, safe_line
-from reread.base.text import cell_width, pad, plural, truncate
+from reread.base.text import cell_width, pad, plural, truncate, wrapped
 
 MEASURED_ROWS = 500
 """The first rows decide how wide columns are."""
@@ -46,7 +46,8 @@ def query_lines(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int 
     for cells in itertools.chain(first, (list(map(cell_text, row)) for row in rows)):
         yield line(cells)
     if len(widths) < len(header):
-        yield f"Not shown in this width: {plural(len(header) - len(widths), 'column')}; select fewer, or use --json."
+        left_out = plural(len(header) - len(widths), "column")
+        yield from wrapped(f"Not shown in this width: {left_out}; select fewer, or use --json.", width)
 
 
 def _fitted(widths: list[int], width: int) -> list[int]:

@@ -15,7 +15,7 @@ from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
 from reread.base.text import SHORT_ID, home_text, one_line, pad, plural, short_session, truncate, wrapped
 from reread.render.listings import QUIET, Span
-from reread.render.text_table import LOUD, PLAIN, STRONG, WIDTH, Styled, table_lines, wrapped_notes
+from reread.render.text_table import LOUD, PLAIN, STRONG, WIDTH, ColumnTable, Styled, table_lines, wrapped_notes
 from reread.reports.report import (
     CACHE_BREAKS,
     CHANGE,
@@ -363,29 +363,29 @@ def advice_text(item: Advice) -> str:
     return f"{item.text}{where}{tokens}."
 
 
-def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
+def price_lines(prices: Prices, day: int, width: int | None = None) -> Iterator[Styled]:
     """Yield the prices in force on a day."""
     table = prices.table
-    yield STRONG, f"Prices of {table.as_of}, in USD per million tokens ({'; '.join(table.sources)})"
-    headers = ("input", "output", "write 5m", "write 1h", "read")
-    yield STRONG, f"{'model':24}" + "".join(f"{header:>9}" for header in headers)
+    sources = f"Prices of {table.as_of}, in USD per million tokens ({'; '.join(table.sources)})"
+    yield from wrapped_notes([(STRONG, sources)], width)
+    rows: list[tuple[str, list[str]]] = []
     for name, model in table.models.items():
         price = price_on(model, day)
-        yield PLAIN, pad(safe_line(name), 24) + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
+        rows.append((safe_line(name), [*_prices(price), f"× {model.fast}" if model.fast else ""]))
         if price.long is not None:
-            yield PLAIN, f"{f'  prompt over {price.long.over:,}':24}" + _prices(price.long)
-    yield (
-        PLAIN,
-        (
-            f"Web search ${table.web_searches} per 1,000; batch × {table.batch}; US inference × {table.us_inference}; "
-            f"regional × {table.regional}"
-        ),
-    )
+            rows.append((f"  prompt over {price.long.over:,}", [*_prices(price.long), ""]))
+    headers = ["input", "output", "write 5m", "write 1h", "read", "fast"]
+    labels, cells = [["model"], *([name] for name, _ in rows)], [headers, *(amounts for _, amounts in rows)]
+    columns = ColumnTable(labels, cells, width, ("fast", "write 1h", "write 5m"))
+    yield STRONG, columns.line(["model"], headers)
+    yield from ((PLAIN, columns.line([name], amounts)) for name, amounts in rows)
+    rest = f"Web search ${table.web_searches} per 1,000; batch × {table.batch}; US inference × {table.us_inference}"
+    yield from wrapped_notes([*columns.notes(), (PLAIN, f"{rest}; regional × {table.regional}")], width)
 
 
-def _prices(price: Price | Tier) -> str:
+def _prices(price: Price | Tier) -> list[str]:
     amounts = (price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read)
-    return "".join(f"{amount.normalize():>9f}" for amount in amounts)
+    return [f"{amount.normalize():f}" for amount in amounts]
 
 
 def budget_name(budget: Budget) -> str:

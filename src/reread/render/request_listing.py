@@ -20,11 +20,14 @@ from reread.model.request import ADDED, DROPPED, RequestChange
 from reread.render.file_listing import diff_lines
 from reread.render.json_values import described_schema
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.text_table import bar
+from reread.render.text_table import Styled, bar, wrapped_notes
 from reread.session.context_parts import Context, ContextPart
 from reread.tools._diff import compute_hunks
 
-BAR, NAMES = 24, 44
+BAR, NAMES, FIGURES = 24, 44, 22
+"""The widths of columns: a bar, a name, and the figures with the sign before them."""
+LEAST_BAR = 6
+"""A shorter bar is left out, so that a name is cut last."""
 MISSING = "missing"
 PROOFS: dict[RequestProof, str] = {
     "verified": "verified: the client's digest is equal",
@@ -184,42 +187,48 @@ def context_lines(context: Context, *, width: int | None = None) -> Iterator[lis
     model = f" · {safe(context.model)}" if context.model else ""
     request = f"request {context.request}" if context.request is not None else "estimate"
     tokens = f"{number_text(context.tokens)} tokens" if context.tokens is not None else "tokens not reported"
-    yield [
-        (STRONG, f"{tokens} · {size_text(context.bytes)}"),
-        (QUIET, f" · {place} · {request}{model}"),
-    ]
+    filled, where = f"{tokens} · {size_text(context.bytes)}", f"{place} · {request}{model}"
+    notes: list[Styled] = []
+    if width is None or cell_width(f"{filled} · {where}") <= width:
+        yield [(STRONG, filled), (QUIET, f" · {where}")]
+    else:
+        yield [(STRONG, filled)]
+        notes.append((QUIET, where))
     if context.proof is None:
-        yield [(QUIET, "An estimate: the client noted no request, so these are the messages of the transcript.")]
+        notes.append((QUIET, "An estimate: the client noted no request, so these are the messages of the transcript."))
     else:
         exact = "Bytes are those of what the transcript has" if context.missing else "Bytes are exact"
-        yield [(QUIET, f"{exact}; {proof_text(context.proof, context.missing)}.")]
+        notes.append((QUIET, f"{exact}; {proof_text(context.proof, context.missing)}."))
     if context.scaled:
-        yield [(QUIET, "Tokens are scaled: the API reports their sum, which is shared out by bytes.")]
-    cells = BAR if width is None else max(6, min(BAR, width - NAMES - 24))
+        notes.append((QUIET, "Tokens are scaled: the API reports their sum, which is shared out by bytes."))
+    yield from ([note] for note in wrapped_notes(notes, width))
+    names = NAMES if width is None else min(NAMES, width - FIGURES)
+    cells = BAR if width is None else min(BAR, width - NAMES - FIGURES)
     largest = max((_weight(part, context) for part in context.parts), default=0) or 1
     for part in context.parts:
-        share = _weight(part, context) / largest
-        yield [*_named_part(part), (NAME, bar(share, cells) or ("▏" if share else ""))]
+        share = _weight(part, context) / largest if cells >= LEAST_BAR else 0.0
+        yield [*_named_part(part, names), (NAME, bar(share, cells) or ("▏" if share else ""))]
     for title, sign, parts in (("came in", "+", context.came), ("went out", "−", context.went)):
         if parts:
             yield []
             yield [(STRONG, f"{title} since the request before")]
-            yield from ([("added" if sign == "+" else "removed", f"{sign} "), *_named_part(part)] for part in parts)
+            style = "added" if sign == "+" else "removed"
+            yield from ([(style, f"{sign} "), *_named_part(part, names)] for part in parts)
 
 
 def _weight(part: ContextPart, context: Context) -> int:
     return (part.tokens or 0) if context.scaled else part.bytes
 
 
-def _named_part(part: ContextPart) -> list[Span]:
+def _named_part(part: ContextPart, names: int) -> list[Span]:
     label = f"{LABELS.get(part.kind, part.kind)}{f': {safe(part.name)}' if part.name else ''}"
     if part.file:
-        label = truncate(label, NAMES // 2)
-        label += f" {truncate(safe(part.file), NAMES - 1 - cell_width(label), keep_end=True)}"
-    label = truncate(label, NAMES)
+        label = truncate(label, names // 2)
+        label += f" {truncate(safe(part.file), names - 1 - cell_width(label), keep_end=True)}"
+    label = truncate(label, names)
     tokens = number_text(part.tokens) if part.tokens is not None else "–"
     size = size_text(part.bytes) if part.bytes else "–"
-    return [(PLAIN, pad(label, NAMES)), (QUIET, f"{tokens:>9} {size:>9} ")]
+    return [(PLAIN, pad(label, names)), (QUIET, f"{tokens:>9} {size:>9} ")]
 
 
 class CacheMarkValue(msgspec.Struct, frozen=True, kw_only=True):
