@@ -205,3 +205,10 @@ def test_of_real_sessions_no_file_task_or_error_is_missing() -> None:
         assert all(Path(one.path).name in made.text for one in session.files.values() if one.own)
         assert all(task[:40] in made.text for task in made.tasks)
         assert not any(call.state == "failed" for call in session.calls) or made.last_error
+
+
+def test_of_many_runs_of_tests_the_last_are_named_and_the_others_counted() -> None:
+    calls = [line for n in range(20) for line in asked(f"t{n}", "Bash", "ok", command=f"pytest tests/test_{n}.py")]
+    shown = reread.brief(read(*told(user("Test it"), *calls))).text
+    left = 20 - shown.count("- `pytest")
+    assert left > 0 and f"- {left} more before: `reread show " in shown and "test_19.py" in shown

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from batches import table
-from command import run
+from command import cli, run
 from limits import within
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
 from reread.base.times import parse_timestamp
 from reread.facts.commands import runs_tests
-from reread.render.digest_text import digest_html, digest_markdown
+from reread.render.digest_text import digest_html, digest_lines, digest_markdown
 from reread.reports import digest_report
 from reread.reports.digest_report import Digest
 
@@ -180,6 +180,22 @@ def test_texts_are_escaped(made: Digest) -> None:
     text = digest_markdown(hostile) + digest_markdown(hostile, full=True)
     assert "<script" not in page and "\x1b" not in page + text
     assert "<script" not in text.replace("\\<", "") and "\n# head" not in text and "![" not in text.replace("\\!", "")
+
+
+def test_a_terminal_gets_it_without_marks_and_a_pipe_as_markdown(made: Digest, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--demo", "digest", "--since", "2026-11-09", "--until", "2026-11-12", "--full", "--no-redact"]
+    piped = cli(*words).stdout
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda stream: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = cli(*words).stdout
+    assert "\\_" in piped and "\n## " in piped and cli(*words, "-f", "markdown").stdout == piped
+    assert (
+        "\\" not in shown
+        and "#" not in re.sub(r"#\d", "", shown)
+        and "test_never_waits_longer_than_the_ceiling" in shown
+    )
+    drawn = ["".join(text for _, text in line) for line in digest_lines(made, full=True, width=60)]
+    assert max(map(len, drawn)) < 70  # a word that is longer than a line is not broken
 
 
 def test_redacted_texts_have_no_names_and_no_secrets(tmp_path: Path) -> None:

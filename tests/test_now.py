@@ -30,7 +30,7 @@ from reread.disk import layout, processes, registry
 from reread.errors import NotFound
 from reread.render.now_table import now_lines, summary_text
 from reread.reports import now_report
-from reread.reports.now_report import NowWatch
+from reread.reports.now_report import LiveSession, NowWatch
 from reread.session.activity import STATES
 
 needs_proc = pytest.mark.skipif(not processes.HAS_PROC, reason="the system does not tell of processes")
@@ -472,3 +472,21 @@ def test_a_process_is_dated_by_the_clock_as_it_is_now(monkeypatch: pytest.Monkey
     assert 0 <= clock() - started < 100_000
     monkeypatch.setattr(time, "time", lambda: clock() + 3600)  # as if it had been set
     assert started + 3590 < own.started < started + 3610
+
+
+@pytest.mark.parametrize(
+    ("since", "told"),
+    [
+        (5, "5 s"),
+        (0.4, "just now"),
+        (-0.4, "just now"),
+        (-5, "5 s ahead"),
+        (-750, "12 min ahead"),
+        (-100_000, "27 h ahead"),
+    ],
+)
+def test_a_time_that_is_still_to_come_is_said_to_be_ahead(since: float, told: str) -> None:
+    clock = datetime(2026, 11, 19, 10, tzinfo=UTC)
+    one = LiveSession(session="a", path=None, state="died", since=clock - timedelta(seconds=since))
+    shown = ["".join(text for _, text in line) for line in now_lines([one], now=clock, width=80)]
+    assert shown[2].startswith(f"{'died':9}{told:13}")

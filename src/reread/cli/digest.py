@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,19 @@ from reread.cli._options import (
     scope_options,
     unmatched_projects,
 )
-from reread.cli._output import print_json, print_notice, progress
+from reread.cli._output import echo_lines, print_json, print_notice, progress, terminal_width
 from reread.cli._paths import STDOUT, output_option
 from reread.errors import Misuse
 
 FORMATS = ("markdown", "html", "json")
+TEXT = "text"
+"""What a terminal gets, without the marks and escapes of Markdown."""
 
 
 @click.command()
 @scope_options("since", "until", "tz", "project", default="yesterday")
 @click.option("--exec", "command", metavar="CMD", help="Run a command with the digest as its input, such as a webhook.")
-@format_option(*FORMATS, help="Write this format (default: by the suffix of the output; markdown).")
+@format_option(*FORMATS, help="Write this format (default: by the suffix of the output; a terminal gets text).")
 @output_option()
 @click.option("--full", is_flag=True, help="Write all that each session did: prompts, files, commits, tests.")
 @click.option(
@@ -74,7 +77,10 @@ def digest(
     """
     if as_json and form not in (None, "json"):
         raise Misuse(f"Cannot use --json with -f {form}: both are formats.")
-    form = "json" if as_json else form or format_of(output, *FORMATS) or "markdown"
+    form = "json" if as_json else form or format_of(output, *FORMATS)
+    if form is None:
+        is_read = output == STDOUT and command is None and made_of is None and sys.stdout.isatty()
+        form = TEXT if is_read else "markdown"
     if command is not None:
         refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")
     if made_of is not None:
@@ -102,6 +108,9 @@ def digest(
         print_notice(no_sessions_text(merged_roots(ctx, root), "digest"))
     from reread.base import jsontext
 
+    if form == TEXT:
+        echo_lines(made)
+        return ctx.exit(0 if found else NOTHING_FOUND)
     data = made.encode("utf-8", "replace") if isinstance(made, str) else jsontext.dumps(made)
     if command is not None:
         ctx.exit(_run(command, data) if found else NOTHING_FOUND)
@@ -113,19 +122,23 @@ def digest(
         click.echo(made, nl=False)
     else:
         print_json(made)
-    ctx.exit(0 if found else NOTHING_FOUND)
+    return ctx.exit(0 if found else NOTHING_FOUND)
 
 
 def _of_sessions(form: str, full: bool, **options: Any) -> tuple[Any, bool, Sequence[str]]:
     """Return the digest of sessions as text or JSON values, whether it has anything, and what could not be read."""
-    from reread.render.digest_text import digest_html, digest_markdown
+    from reread.render.digest_text import digest_html, digest_lines, digest_markdown
     from reread.reports.digest_report import digest as report_on
     from reread.reports.digest_report import digest_value
 
     made = report_on(**options)
-    text: Any = (
-        digest_value(made) if form == "json" else (digest_html if form == "html" else digest_markdown)(made, full=full)
-    )
+    text: Any
+    if form == TEXT:
+        text = digest_lines(made, full=full, width=terminal_width())
+    elif form == "json":
+        text = digest_value(made)
+    else:
+        text = (digest_html if form == "html" else digest_markdown)(made, full=full)
     return text, bool(made.projects), made.unread
 
 

@@ -1,4 +1,4 @@
-"""A digest as Markdown and as an HTML page that mail programs show: half a page, or all that was done."""
+"""A digest as text, as Markdown and as an HTML page that mail programs show: half a page, or all that was done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from reread.accounting.billing import sum_known
 from reread.base.format import money_text, period_text
 from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
-from reread.base.text import cut_words, plural
+from reread.base.text import cut_words, plural, wrapped
+from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.markdown_text import inline
 from reread.render.report_table import unread_note
 from reread.reports.digest_report import Digest, DigestProject, DigestSession, DigestTest
@@ -53,6 +54,18 @@ def digest_markdown(made: Digest, *, full: bool = False) -> str:
     ends = ["\n" if kind == "item" and after == "item" else "\n\n" for (kind, _), (after, _) in pairwise(lines)]
     texts = (f"{marks[kind]}{inline(text)}" for kind, text in lines)
     return "".join(map("".join, zip(texts, [*ends, "\n"], strict=True)))
+
+
+def digest_lines(made: Digest, *, full: bool = False, width: int | None = None) -> Iterator[list[Span]]:
+    """Yield a digest as lines of text for a terminal: half a page, or in full."""
+    before = ""
+    for kind, text in _lines(made, full):
+        if before and (kind, before) != ("item", "item"):
+            yield []
+        mark, before = "- " if kind == "item" else "", kind
+        style = {"title": STRONG, "project": STRONG, "session": NAME, "facts": QUIET}.get(kind, PLAIN)
+        for number, line in enumerate(wrapped(text, width - len(mark) if width is not None else None)):
+            yield [(style, f"{' ' * len(mark) if number else mark}{line}")]
 
 
 def digest_html(made: Digest, *, full: bool = False) -> str:

@@ -82,8 +82,16 @@ def figures_text(one: LiveSession) -> str:
     )
 
 
+def _since_text(since: datetime, clock: datetime) -> str:
+    """Return how long a state lasts; of a time that is still to come by this clock, how far ahead it is."""
+    seconds = int((clock - since).total_seconds())
+    if seconds >= 0:
+        return duration_text(seconds) if seconds else "just now"
+    return f"{' '.join(duration_text(-seconds).split()[:2])} ahead"
+
+
 def _session_lines(one: LiveSession, width: int | None, clock: datetime) -> Iterator[list[Span]]:
-    since = duration_text(int(max(0.0, (clock - one.since).total_seconds()))) if one.since is not None else ""
+    since = _since_text(one.since, clock) if one.since is not None else ""
     names = (path_name(one.project), one.git_branch, one.machine)
     place = " · ".join(safe_line(name) for name in names if name)
     title = safe_line(one.title or one.session)

@@ -273,7 +273,7 @@ def _lines(made: Brief, scale: float, most: int | None) -> Iterator[str]:
     about = [f"session {name}", made.project, made.git_branch or "", date_text(made.ended), plural(made.turns, "turn")]
     yield from (f"# {one_line(made.title)}", " · ".join(one for one in about if one))
     yield from _section("Goal", [cut(made.goal, GOAL)] if made.goal else [])
-    tests = made.commands[-5:] if scale < 1 or most else made.commands[-12:]
+    tests = _listed(made.commands, 5 if scale < 1 or most else 12, f"reread show {name} --tool bash")
     full = scale >= SCALES[2] and most is None
     files = [_file(one) for one in made.files] if full else list(_by_folder(made.files))
     lists = (
@@ -285,7 +285,7 @@ def _lines(made: Brief, scale: float, most: int | None) -> Iterator[str]:
         yield from _section(title, _listed(items, most, rest))
     error = _ends(made.last_error or "", max(60, int(ERROR * scale)))
     yield from _section("Last error", [error] if error else [])
-    yield from _section("Tests", [f"- {one}" for one in tests])
+    yield from _section("Tests", tests)
     yield from _section("Commits", _listed([one_line(one) for one in made.commits], most or 10, f"reread show {name}"))
     asked = [one_line(one, max(60, int(PROMPT * scale))) for one in made.prompts]
     yield from _section("Asked since", _listed(asked, max(3, int(20 * scale)), f"reread show {name} --only prompts"))
