@@ -1,10 +1,12 @@
 """The responses behind figures of usage: each with its address, what it did, and its part of the sum."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command import run
+from limits import assert_linear
 from making import SESSION, answer, reply, result, told, use, user
 from making import write as write_session
 
@@ -71,3 +73,15 @@ def test_secrets_in_lists_are_replaced(tmp_path: Path) -> None:
     for verb, form in ((verb, form) for verb in ("stats", "usage") for form in ((), ("--json",))):
         shown = run("--root", str(tmp_path), verb, "--list", *form, home=tmp_path).stdout
         assert "[github-token]" in shown and key[:12] not in shown
+
+
+def test_all_responses_of_a_session_are_listed_in_linear_time(tmp_path: Path) -> None:
+    def prepare(size: int) -> Callable[[], object]:
+        used = {"output_tokens": 9}
+        turns = [(user("Go on."), reply("Done.", id=f"m{number}", usage=used)) for number in range(size)]
+        write_session(tmp_path / str(size), *told(*(one for turn in turns for one in turn)), name=SESSION)
+        report = reread.usage(root=tmp_path / str(size))
+        rows = rows_to_list(report)
+        return lambda: listed_items(report, rows)
+
+    assert_linear(prepare, 3000, enough=1.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import threading
 from pathlib import Path
 
 import command
@@ -239,6 +240,22 @@ def test_the_manifest_says_what_was_removed_and_the_private_map_puts_it_back(tmp
         assert needles["prompt"] in everything(undo(document, store)), form
     with pytest.raises(reread.NotFound):
         undo(document + b"x", store)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_nothing_is_written_beside_a_device_or_a_pipe(tmp_path: Path, store: DecisionStore, form: str):
+    path, _ = planted.plant(tmp_path / "a")
+    pipe = tmp_path / "out" / "pipe"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    document = Redaction(reread.open(path), store=store).export(form, to=pipe)
+    reader.join(60)
+    assert read == [document] and undo(document, store)
+    assert list(pipe.parent.iterdir()) == [pipe]
 
 
 def test_what_only_the_finished_document_shows_is_replaced_too(tmp_path: Path, store: DecisionStore):

@@ -23,6 +23,36 @@ def turns(*denied: int) -> bytes:
     return jsonl(*told(*records))
 
 
+def test_the_session_to_compare_with_is_chosen_in_the_palette(
+    tab: Any, axe: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "record.jsonl").write_bytes(turns())
+    (tmp_path / "played.jsonl").write_bytes(turns(25))
+    address = serve("serve", tmp_path / "record.jsonl", "--beside", tmp_path / "played.jsonl", "--no-token")
+    for options in ({}, {"viewport": {"width": 390, "height": 844}}):
+        page = tab(f"{address.partition('#')[0]}#/s/record", **options)
+        if options:
+            page.get_by_role("button", name="More", exact=True).click()
+        page.get_by_role("button", name="Compare", exact=True).focus()
+        page.keyboard.press("Enter")
+        field = page.get_by_role("combobox", name="Session to compare with")
+        playwright.expect(field).to_be_focused()
+        playwright.expect(page.locator(".palette").get_by_role("option")).to_have_count(1)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert axe(page) == [], scheme
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+        page.keyboard.press("Escape")
+        playwright.expect(page.get_by_role("button", name="Compare", exact=True)).to_be_focused()
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Session, page or action").fill("compare with another")
+        page.keyboard.press("Enter")
+        playwright.expect(field).to_be_focused()
+        page.keyboard.press("Enter")
+        playwright.expect(page.locator("h1")).to_contain_text("The first difference is in turn 25")
+        until(page, "location.hash === '#/compare/record/played'")
+
+
 def test_the_first_difference_is_shown_and_keys_step(
     tab: Any, axe: Any, serve: Callable[..., str], tmp_path: Path
 ) -> None:

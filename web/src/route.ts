@@ -130,6 +130,9 @@ export function sessionHref(thread: ThreadRef, target: Target = {}, query = "", 
 /** The address of the turns behind a commit. */
 export const reviewHref = (session: string, commit: string): string => `#/review/${encodeURIComponent(session)}/${encodeURIComponent(commit)}`;
 
+/** The address of two sessions beside each other. */
+export const compareHref = (one: string, other: string): string => `#/compare/${encodeURIComponent(one)}/${encodeURIComponent(other)}`;
+
 /** The address of the timeline of a thread. */
 export const timelineHref = (thread: ThreadRef): string => {
   const href = sessionHref(thread);

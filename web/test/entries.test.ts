@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Source } from "../src/data/source";
 import type { LibraryRow } from "../src/data/values";
-import { entryGroups } from "../src/shell/entries";
+import { comparedGroups, entryGroups } from "../src/shell/entries";
 
 const source = { can: { library: true } } as unknown as Source;
 const row = (title: string, project = "/home/me/shop"): LibraryRow =>
@@ -49,4 +49,13 @@ test("what runs is listed once", () => {
   const now = { summary: "1 running", waiting: 0, sessions: [{ id: "a", key: "a", title: "Runs", project: "p", git_branch: null, state: "working", since: null, activity: "" }] };
   const groups = entryGroups("runs", [{ ...row("Runs"), key: "a" }], [], source, now);
   expect(groups.flatMap(({ entries }) => entries).filter(({ name }) => name === "Runs")).toHaveLength(1);
+});
+
+test("a session is compared with another one, those that are most alike first", () => {
+  const again = { ...row("Fix it"), key: "again" };
+  const sessions = [row("Other", "/home/me/books"), row("Same project"), row("Fix it"), again];
+  const listed = (text: string) => comparedGroups(text, sessions, "Fix it").flatMap(({ entries }) => entries);
+  expect(listed("").map(({ key }) => key)).toEqual(["again", "Same project", "Other"]);
+  expect(listed("project").map(({ target }) => target)).toEqual(["#/compare/Fix%20it/Same%20project"]);
+  expect(comparedGroups("", [row("Fix it")], "Fix it")).toEqual([]);
 });

@@ -19,7 +19,7 @@ from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection, selection_at
 from reread.session.session import Session, open, threads_of  # noqa: A004
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import is_device, write_atomic
 from reread.storage.kept_file import file_exists, stat_file
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
@@ -141,7 +141,7 @@ def write_document(session: Session, pieces: Iterable[bytes], path: Path) -> Non
 
 def write_companions(session: Session, path: Path) -> None:
     """Write the files of a session's agents and its spilled results beside a copy of its own file."""
-    if session.path is None:
+    if session.path is None or is_device(path):
         return
     beside, target = session.path.with_suffix(""), path.with_suffix("")
     agents = threads_of(session).agent_files().values()

@@ -37,7 +37,7 @@ from reread.redaction.spans import Span, leaves
 from reread.render.selection import Selection, selection_at
 from reread.session.places import find_agent
 from reread.session.session import Session, at_place, open_whole
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import is_device, write_atomic
 from reread.storage.kept_file import read_whole
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
@@ -255,7 +255,10 @@ class Redaction:
         if form == "jsonl":
             write_companions(copy, path)
         write_document(copy, [document], path)
-        self.write_manifest(form, document, path.with_name(path.name + MANIFEST_SUFFIX))
+        if is_device(path):
+            keep_private_map(self._redactor, document)
+        else:
+            self.write_manifest(form, document, path.with_name(path.name + MANIFEST_SUFFIX))
 
     def manifest(self, form: str, document: bytes) -> RemovalManifest:
         """Return what was removed from a document that `export` made."""

@@ -17,7 +17,6 @@ from reread.base.text import one_line, telling_line
 from reread.errors import RereadError
 from reread.model.conversation import Call, Conversation, Message
 from reread.reports.report import CACHE_BREAKS, STATS, Report, Row
-from reread.session.places import turns_of
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
@@ -93,12 +92,12 @@ def _rank(state: str) -> int:
 def _listed_call(row: Row, thread: Conversation | None) -> ListedItem:
     call = next((call for call in _calls(thread, row["id"]) if call.line == row["line"]), None) if thread else None
     address = _session_address(row, row["turn"])
-    if call is None or thread is None:
+    if call is None:
         return ListedItem(row=row, address=address, more={"what": row["command"] or row["file"] or "", "error": None})
     what = as_str(as_dict(call.input).get("command")) or row["file"] or call.title.removeprefix(call.name).strip()
     error = telling_line(call.error or "") if call.state in _FIRST else ""
     more = {"what": what, "error": error or None}
-    return ListedItem(row=row, address=_place(address, thread, call.message, call), more=more)
+    return ListedItem(row=row, address=_place(address, call.message, call), more=more)
 
 
 def _calls(thread: Conversation, id: str) -> Sequence[Call]:
@@ -109,12 +108,12 @@ def _calls(thread: Conversation, id: str) -> Sequence[Call]:
 def _listed_response(row: Row, thread: Conversation | None) -> ListedItem:
     message = thread.messages_by_id.get(row["message"] or "") if thread is not None else None
     address = _session_address(row, None)
-    if thread is None or message is None:
+    if message is None:
         return ListedItem(row=row, address=address, more={"tokens": _tokens(row), "what": ""})
     first = message.calls[0] if message.calls else None
     said = ", ".join(call.title for call in message.calls) or message.text
     more = {"tokens": _tokens(row), "what": one_line(said, LONGEST)}
-    return ListedItem(row=row, address=_place(address, thread, message, first), more=more)
+    return ListedItem(row=row, address=_place(address, message, first), more=more)
 
 
 def _tokens(row: Row) -> int:
@@ -125,11 +124,8 @@ def _session_address(row: Row, turn: int | None) -> Address:
     return Address(row["session"], agent=row["agent"], turn=turn)
 
 
-def _place(address: Address, thread: Conversation, message: Message, call: Call | None) -> Address:
+def _place(address: Address, message: Message, call: Call | None) -> Address:
     """Return the address of a message, or of one of its calls, on the active path or its own."""
-    for path in (None, message.branch):
-        for turn in turns_of(thread, path):
-            if message in turn.messages:
-                calls = [one for message in turn.messages for one in message.calls]
-                return address._replace(path=path, turn=turn.index, call=calls.index(call) + 1 if call else None)
-    return address
+    turn = message.turn
+    number = turn.calls.index(call) + 1 if call is not None else None
+    return address._replace(path=None if message.active else message.branch, turn=turn.index, call=number)

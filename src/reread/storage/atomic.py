@@ -100,6 +100,11 @@ def _remove_if_left(path: Path) -> None:
         os.close(descriptor)
 
 
+def is_device(path: Path) -> bool:
+    """True if there is something of this name that is no file, but a device or a pipe: nothing belongs beside it."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 def write_atomic(
     path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600, follow: bool = True
 ) -> None:
@@ -110,7 +115,7 @@ def write_atomic(
     link is.
     """
     target = Path(os.path.realpath(path)) if follow else path
-    if follow and os.path.exists(target) and not os.path.isfile(target):
+    if follow and is_device(target):
         with target.open("wb") as file:
             file.writelines(pieces)
         return

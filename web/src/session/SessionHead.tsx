@@ -10,6 +10,7 @@ import { PlainText, visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { sessionHref, timelineHref, withPanel, type PanelTab } from "../route";
 import { useActions, type Action } from "../shell/actions";
+import { overlay } from "../shell/overlay";
 import type { Overview, UsageSummary } from "../data/values";
 import { ContextChart } from "./ContextChart";
 import { chosenTurn } from "./ContextTab";
@@ -44,7 +45,9 @@ export function SessionHead({ onPlay, playing, timeline, usage }: Props) {
   const exportUrl = source.exportUrl(thread);
   const download: Action[] = exportUrl === null ? [] : [{ name: "Export as one HTML file", run: () => location.assign(exportUrl) }];
   const panels = tabs.map((tab): Action => ({ ...ACTIONS[tab], run: () => show({ tab, chosen: "" }) }));
-  useActions([...panels, ...download, { name: "Print", also: "pdf paper", run: () => print() }]);
+  const compare = source.compare && source.can.library && !overview.agent ? () => overlay.show("compare") : null;
+  const compares: Action[] = compare ? [{ name: "Compare with another session", also: "beside difference diff versus rerun", run: compare }] : [];
+  useActions([...panels, ...compares, ...download, { name: "Print", also: "pdf paper", run: () => print() }]);
   return (
     <header className={more ? "session-head" : "session-head short"}>
       {overview.agent && (
@@ -66,6 +69,11 @@ export function SessionHead({ onPlay, playing, timeline, usage }: Props) {
           <button type="button" className="link-button secondary" aria-pressed={playing} onClick={onPlay}>
             Play
           </button>
+          {compare && (
+            <button type="button" className="link-button secondary" aria-haspopup="dialog" title="Another session beside this one, turn by turn" onClick={compare}>
+              Compare
+            </button>
+          )}
           {exportUrl && (
             <a className="link-button secondary" href={exportUrl} download title="Download this session as one HTML file">
               Export

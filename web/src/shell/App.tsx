@@ -20,7 +20,7 @@ import type { Source } from "../data/source";
 import { useActions } from "./actions";
 import { ConnectionNotice } from "./ConnectionNotice";
 import { KeyboardShortcuts } from "./KeyboardShortcuts";
-import { overlay } from "./overlay";
+import { overlay, type OverlayName } from "./overlay";
 import { Palette } from "./Palette";
 import { SessionsPane } from "./SessionsPane";
 import { useShortcuts } from "./shortcuts";
@@ -54,7 +54,8 @@ export function App({ source }: { source: Source }) {
         </PictureUrlContext>
       {source.connection && <ConnectionNotice connection={source.connection} />}
       {shown === "shortcuts" && <KeyboardShortcuts onClose={() => overlay.show(null)} />}
-      {shown === "palette" && <Palette onClose={closePalette} />}
+      {shown === "palette" && <Palette key={shown} onClose={() => close(shown)} />}
+      {shown === "compare" && route.page === "session" && <Palette key={shown} onClose={() => close(shown)} compared={route.thread.session} />}
       </LibraryContext>
     </SourceContext>
   );
@@ -70,7 +71,7 @@ function Waiting() {
 }
 
 /** Unless the action of the palette showed something else. */
-const closePalette = () => overlay.shown === "palette" && overlay.show(null);
+const close = (name: OverlayName) => overlay.shown === name && overlay.show(null);
 
 const REPORTS = { insights: InsightsPage, team: TeamPage, settings: SettingsPage };
 const TITLES: Partial<Record<Route["page"], string>> = { compare: "Compare · reread", insights: "Insights · reread", team: "Team · reread", settings: "Settings · reread" };

@@ -1,4 +1,4 @@
-/** The palette (Ctrl-K): go to a session or a page, or carry out an action, by a few letters of its name. */
+/** The palette (Ctrl-K): go to a session or a page, or carry out an action, by a few letters of its name; or choose the session to compare one with. */
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useLibraryStore, useSource } from "../contexts";
@@ -9,9 +9,14 @@ import { ORDERS } from "../data/source";
 import type { LibraryRow } from "../data/values";
 import { useRunning } from "../data/running";
 import { availableActions } from "./actions";
-import { entryGroups, type Entry, type Hit } from "./entries";
+import { comparedGroups, entryGroups, type Entry, type Hit } from "./entries";
 
-export function Palette({ onClose }: { onClose(): void }) {
+const GO_TO = { title: "Go to", label: "Session, page or action", none: "No session, page or action has this name." };
+const COMPARE = { title: "Compare with", label: "Session to compare with", none: "No other session has this name." };
+
+/** `compared`: the session that another one is chosen for. */
+export function Palette({ onClose, compared }: { onClose(): void; compared?: string }) {
+  const words = compared === undefined ? GO_TO : COMPARE;
   const source = useSource();
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -20,8 +25,8 @@ export function Palette({ onClose }: { onClose(): void }) {
   const sessions = useSessions();
   const [actions] = useState(availableActions);
   const now = useRunning();
-  const hits = useHits(text);
-  const groups = entryGroups(text, sessions, actions, source, now, hits);
+  const hits = useHits(compared === undefined ? text : "");
+  const groups = compared === undefined ? entryGroups(text, sessions, actions, source, now, hits) : comparedGroups(text, sessions, compared);
   const entries = groups.flatMap(({ entries }) => entries);
   const current = entries[Math.min(at, entries.length - 1)];
   const optionId = (entry: Entry) => `${id}-${entries.indexOf(entry)}`;
@@ -57,15 +62,15 @@ export function Palette({ onClose }: { onClose(): void }) {
     <dialog
       className="palette"
       ref={dialog}
-      aria-label="Go to"
+      aria-label={words.title}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && dialog.current.close()}
     >
       <input
         type="text"
         role="combobox"
-        aria-label="Session, page or action"
-        placeholder="Session, page or action"
+        aria-label={words.label}
+        placeholder={words.label}
         aria-expanded={entries.length > 0}
         aria-controls={id}
         aria-autocomplete="list"
@@ -106,7 +111,7 @@ export function Palette({ onClose }: { onClose(): void }) {
         ))}
       </div>
       <p className="note" role="status">
-        {!entries.length && "No session, page or action has this name."}
+        {!entries.length && words.none}
       </p>
       <p className="palette-keys muted" aria-hidden="true">
         <kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> open <kbd>Esc</kbd> close

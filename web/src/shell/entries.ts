@@ -1,7 +1,7 @@
 /** The entries of the palette: sessions, pages and actions that match what was typed. */
 
 import { ago, exact, folder } from "../kit/format";
-import { listHref, parseRoute, sessionHref } from "../route";
+import { compareHref, listHref, parseRoute, sessionHref } from "../route";
 import type { Source } from "../data/source";
 import type { FoundText, LibraryNow, LibraryRow, NowSession } from "../data/values";
 import type { Span } from "../search/textMatcher";
@@ -52,6 +52,15 @@ export function entryGroups(text: string, sessions: LibraryRow[], actions: Actio
     { name: "Search", entries: can.library && query ? [searchEntry(query), ...hits.map((hit) => hitEntry(hit, query))] : [] },
   ];
   return groups.filter(({ entries }) => entries.length);
+}
+
+/** The other sessions, to compare one with: those of the same title first, then those of its project. */
+export function comparedGroups(text: string, sessions: LibraryRow[], compared: string): EntryGroup[] {
+  const own = sessions.find(({ key }) => key === compared);
+  const alike = (row: LibraryRow) => (row.title === own?.title ? 2 : 0) + (row.project === own?.project ? 1 : 0);
+  const others = sessions.filter(({ key }) => key !== compared).sort((a, b) => alike(b) - alike(a));
+  const entries = ranked(text.trim(), others.map((row) => ({ ...sessionEntry({ ...row, same: 1 }), target: compareHref(compared, row.key) })));
+  return entries.length ? [{ name: "Compare with", entries: entries.slice(0, SESSIONS) }] : [];
 }
 
 /** A text that was found, and the title of its session. */

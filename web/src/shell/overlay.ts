@@ -1,8 +1,8 @@
-/** What lies on top of the page: the palette or the list of keyboard shortcuts. */
+/** What lies on top of the page: the palette, also to choose what a session is compared with, or the keyboard shortcuts. */
 
 import { Store } from "../kit/store";
 
-export type OverlayName = "palette" | "shortcuts";
+export type OverlayName = "palette" | "compare" | "shortcuts";
 
 class Overlay extends Store {
   shown: OverlayName | null = null;

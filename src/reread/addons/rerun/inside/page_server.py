@@ -58,9 +58,13 @@ def main(folder: Path, descriptors: Sequence[int]) -> None:
     pages: Mapping[str, Mapping[str, Any]] = json.loads((folder / "pages.json").read_bytes())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    threads: list[threading.Thread] = []
     for one in descriptors:
         listening = context.wrap_socket(socket.socket(fileno=one), server_side=True)
-        threading.Thread(target=PageServer(listening, pages).serve_forever).start()
+        threads.append(threading.Thread(target=PageServer(listening, pages).serve_forever))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()  # Python 3.12 starts no thread, so answers nobody, once the main one has ended
 
 
 if __name__ == "__main__":
