@@ -6,8 +6,8 @@ import re
 
 from reread.base.sanitize import strip_escapes
 
-LOOKED_AT = 500_000
-"""Characters of an output that are looked at: some 6,000 lines."""
+LOOKED_AT = 250_000
+"""Characters of an output that are looked at: some 3,000 lines."""
 _AT_ONCE = 1 << 16
 _BEFORE, _AFTER = 96, 160
 """How much around a part of a secret is read: the name before it, the first line of a key."""
@@ -15,7 +15,11 @@ _ID = 26
 """How much of a session's id stands before its last part."""
 _LONGEST = 4_000
 """A longer word is a picture or an archive."""
-_LONG_WORD = r"[A-Za-z0-9]{11}[\w+/=-]*+"
+_LONG_WORD = (
+    r"[A-Za-z0-9]{11}"
+    r"(?:(?<!-[0-9a-f]{4}-[0-9a-f]{11})(?<!-[0-9a-f]{4}-[0-9a-f]{12})"  # no id of a session, unless it follows a word
+    r"|(?<=[a-z0-9]-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{11}))[\w+/=-]*+"
+)
 """What all that is suspect contains; to look for this first takes a third of the time."""
 _SUSPECT = (
     r"(?<![A-Za-z0-9])(?:"
