@@ -110,6 +110,9 @@ def test_without_requests_the_parts_are_an_estimate() -> None:
     assert parts["unrecorded"].bytes == 0
     assert parts["prompt"].tokens == pytest.approx(1000, rel=0.02), "one token is 3.6 bytes"
     assert (parts["unrecorded"].tokens or 0) > 7900
+    said = ["".join(text for _, text in line) for line in context_lines(reread.open(big.data).context())]
+    assert any("system prompt and the tools" in line and "`reread rerun`" in line for line in said)
+    assert not any("system prompt" in "".join(text for _, text in line) for line in context_lines(found))
     nothing = reread.open(b"").context()
     assert nothing.parts == []
     assert "".join(text for _, text in next(context_lines(nothing))).endswith(" · no turn · estimate")

@@ -21,7 +21,7 @@ from reread.render.file_listing import diff_lines
 from reread.render.json_values import described_schema
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.text_table import Styled, bar, wrapped_notes
-from reread.session.context_parts import Context, ContextPart
+from reread.session.context_parts import UNRECORDED, Context, ContextPart
 from reread.tools._diff import compute_hunks
 
 BAR, NAMES, FIGURES = 24, 44, 22
@@ -29,6 +29,10 @@ BAR, NAMES, FIGURES = 24, 44, 22
 LEAST_BAR = 6
 """A shorter bar is left out, so that a name is cut last."""
 MISSING = "missing"
+MISSING_PARTS = (
+    "Not in it are the system prompt and the tools. Claude Code notes them from 2.1.325 on; "
+    "`reread rerun` can play the session with such a client."
+)
 PROOFS: dict[RequestProof, str] = {
     "verified": "verified: the client's digest is equal",
     "no_digest": "not verified: the client wrote no digest",
@@ -196,6 +200,8 @@ def context_lines(context: Context, *, width: int | None = None) -> Iterator[lis
         notes.append((QUIET, where))
     if context.proof is None:
         notes.append((QUIET, "An estimate: the client noted no request, so these are the messages of the transcript."))
+        if any(part.kind == UNRECORDED for part in context.parts):
+            notes.append((QUIET, MISSING_PARTS))
     else:
         exact = "Bytes are those of what the transcript has" if context.missing else "Bytes are exact"
         notes.append((QUIET, f"{exact}; {proof_text(context.proof, context.missing)}."))

@@ -82,7 +82,7 @@ function ContextView({ found, fills }: { found: RequestContext; fills: ContextFi
       <Changes title="Gone since the request before" sign="−" parts={context.went} />
       <p className="note">
         {context.estimate
-          ? "An estimate from the messages of the transcript: no request is recorded here. Claude Code records them since version 2.1.325."
+          ? "An estimate from the messages of the transcript: no request is recorded here, so the system prompt and the tools are not in it. Claude Code records them since version 2.1.325."
           : `${context.missing.length ? "Bytes are those of what the transcript has" : "Bytes are exact"}. The API reports tokens only as a sum, which is shared out by bytes.`}
       </p>
       {source.requests && context.request !== null && (
