@@ -26,6 +26,7 @@ from reread.errors import Misuse, Unreadable
 from reread.model.hooks import has_failed
 from reread.session.session import Session
 from reread.storage.kept_file import read_whole
+from reread.storage.safe_open import open_plain
 
 Object = dict[str, Any]
 PRE_TOOL_USE = "PreToolUse"
@@ -74,7 +75,7 @@ def hook_events(client: Client) -> Sequence[str]:
 @contextmanager
 def _program(client: Client) -> Generator[mmap.mmap | bytes]:
     """Give the bytes of a client's program, which are many."""
-    with (client.folder / client.program).open("rb") as file:
+    with open_plain(client.folder / client.program) as file:
         if not os.fstat(file.fileno()).st_size:
             yield b""
             return
