@@ -55,7 +55,7 @@ PARTS = (
     FoldPart(
         "conversation.bodies",
         "superseded positional_results of_agent _endings",
-        "records read_spilled _calls _natives _contents _written _results _diffs _states",
+        "records read_spilled _calls _bodies _states",
     ),
     FoldPart(
         "conversation.marks",
