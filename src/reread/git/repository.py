@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reread.base.structs import FrozenStruct
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.git.command import git_output, git_stream, repository_folders
 
@@ -40,7 +41,7 @@ SESSION_TRAILER = "claude-session"
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 
 
-class GitCommit(msgspec.Struct, frozen=True, kw_only=True):
+class GitCommit(FrozenStruct):
     """A commit as its object states it."""
 
     sha: str
