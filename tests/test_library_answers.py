@@ -84,7 +84,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     started: list[Any] = []
 
     def start(job: PassJob) -> Any:
-        started.append((job, Mock(poll=Mock(return_value=None), wait=Mock())))
+        started.append((job, Mock(is_running=True)))
         return started[-1][1]
 
     monkeypatch.setattr(library_search, "start_pass", start)
@@ -170,13 +170,13 @@ def test_everything_is_indexed_once_at_first_and_when_the_index_is_behind(builds
     one.reply = reply_with(1, is_behind=True)
     one.service.search("x")
     assert len(builds) == 1, "one is at it"
-    first.poll.return_value = 0
+    first.is_running = False
     one.library.roots = None
     one.service.search("x")
     assert [job for job, _ in builds][1:] == [PassJob([], ["p"])]
     one.service.close()
     assert builds[1][1].kill.called and not first.kill.called and one.processes.close.called
-    builds[1][1].poll.return_value = 0
+    builds[1][1].is_running = False
     one.service.search("x")
     assert len(builds) == 2, "it is closed"
     Searching().service.close()
