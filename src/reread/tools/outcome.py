@@ -48,8 +48,8 @@ DENIAL_WORDS: dict[str, DeniedBy] = {
     "while in plan mode.": PERSON,
 }
 """Words that the first line of such a text may have instead. A person chooses plan mode."""
-DENIAL_KINDS: dict[str, DeniedBy] = {"user-rejected": PERSON, "permission-rule": RULE}
-"""The client's words for it. It calls a hook a rule."""
+REJECTED = "user-rejected"
+"""What the client calls the no of a person. It calls a rule whatever else says no, also a hook or who uses the SDK."""
 INTERRUPTS = ("[Request interrupted by user", "Interrupted by user", "Request interrupted")
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})(?!\d)\s*")
@@ -90,8 +90,8 @@ def outcome_of(
     bare = text.removeprefix("Error: ")
     said_by = _denied_by(bare)
     if denial or (failed and said_by):
-        known_by = None if said_by == HOOK else DENIAL_KINDS.get(denial or "")
-        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=known_by or said_by)
+        denied_by = PERSON if denial == REJECTED and said_by != HOOK else said_by
+        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=denied_by)
     if failed:
         return Outcome(state=FAILED, message=said or _api_error(content), exit_code=code)
     return Outcome(state=DONE, exit_code=code)
