@@ -2,7 +2,8 @@
 
 Field names are those of the file, every field is optional, and a value of another type than declared is kept as
 written. A new type is a paragraph in one of the text files or, where other modules name it or a field needs
-explaining, a struct below `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the payloads; `register_structs` finds it.
+explaining, a struct below `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the payloads, which
+`register_structs` finds.
 """
 
 # ruff: noqa: F403, F405

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -84,4 +84,5 @@ def _struct(family: str, name: str, namespace: dict[str, Any], fields: Iterable[
         hints, namespace[tag] = {tag: hint, **hints}, name
         words = "".join(word[:1].upper() + word[1:] for word in name.replace("-", "_").split("_"))
         name = f"System{words}" if family == "system" else words.removesuffix(ending) + ending
-    return FrozenStructType(name, (base,), {**namespace, "__annotations__": hints})
+    made = FrozenStructType(name, (base,), {**namespace, "__annotations__": hints})
+    return cast(type[Struct], made)
