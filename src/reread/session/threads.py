@@ -22,8 +22,7 @@ from reread.session.agents import AgentLinker
 from reread.session.finding import Finding
 from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
-from reread.session.session_part import PartSource
-from reread.session.usage_inputs import usage_inputs
+from reread.session.session_inputs import PartSource, usage_inputs
 
 
 class SessionThreads:
