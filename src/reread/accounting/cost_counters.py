@@ -74,7 +74,7 @@ class CounterReading(msgspec.Struct, gc=False, array_like=True):
     by_model: bool = True
     """True if the client states totals for each model."""
     start: float | None = None
-    """TimeLike the counter started: a reading with another start is of another counter."""
+    """When the counter started: a reading with another start is of another counter."""
     uuid: str | None = None
     streamed: bool = False
     """True if the reading comes from a stream."""
