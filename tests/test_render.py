@@ -23,10 +23,12 @@ from reread.base.sanitize import coloured_output, plain_output, plain_text, safe
 from reread.reader.export_formats import export, format_names
 from reread.render import terminal_nodes
 from reread.render.format import more_fields
-from reread.render.markdown import session_markdown
+from reread.render.markdown import MarkdownView, session_markdown
 from reread.render.selection import Selection, parse_turns
+from reread.render.sequence import METHODS
 from reread.render.terminal import ChangePrinter, TerminalView, make_console
 from reread.session.changes import change_of
+from reread.tools import nodes
 from reread.tools.nodes import Picture
 from reread.tools.unshown_fields import missed_fields
 
@@ -407,3 +409,9 @@ def test_only_what_a_reader_would_miss_is_named_where_it_is_left_out() -> None:
     names = ["timeout", "model", "note", "stop_details.explanation"]
     assert missed_fields(left, "TaskUpdate #2 pending → in progress 1 to 20") == names
     assert more_fields(names) == "+ timeout, model, note and 1 more"
+
+
+def test_each_view_draws_every_kind_of_item_and_node() -> None:
+    kinds = {kind.__name__.lower() for kind in nodes.Node.__subclasses__()}
+    for view in (TerminalView, MarkdownView):
+        assert [name for name in (*METHODS.values(), *kinds) if not callable(getattr(view, name, None))] == []
