@@ -320,7 +320,8 @@ def write_calls(
         ("Bash", RULE, None, "allow `Bash(git push:*)` in `permissions.allow`"),
         ("Bash", "PreToolUse:Bash hook error: [guard]: no", "permission-rule", "narrow the matcher of that hook"),
         ("Bash", "Bash operation blocked by hook:\n- no", None, "narrow the matcher of that hook"),
-        ("Bash", "The owner says no", "permission-rule", "allow `Bash(git push:*)`"),
+        ("Bash", "The owner says no", "permission-rule", ""),  # so the client calls a no of whoever uses the SDK
+        ("Bash", "The owner says no", None, ""),
         ("WebFetch", "Claude requested permissions to use WebFetch, but", None, "allow `WebFetch` in"),
         ("Bash", RULE, "user-rejected", ""),
         ("Bash", PERSON, None, ""),

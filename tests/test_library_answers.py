@@ -10,6 +10,7 @@ from unittest.mock import Mock, call
 import pytest
 from asking import ask
 from batches import table
+from committing import Rig
 from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, reply, thinking, told, user
 
@@ -22,6 +23,7 @@ from reread.disk.layout import default_store
 from reread.errors import Misuse, NotFound
 from reread.index.hits import Hit
 from reread.index.search_process import SearchReply, SearchRequest
+from reread.reader import review_view
 from reread.reports.now_report import LiveSession
 from reread.reports.report import Report, Row
 from reread.server import library as running_module
@@ -35,6 +37,7 @@ from reread.server.sharing import ShareReviews
 from reread.server.static_files import static_routes
 from reread.session.pass_process import PassJob
 from reread.storage.user_paths import cache_folder
+from reread.tools.nodes import Diff, Hunk, Note
 
 # Search
 
@@ -312,22 +315,56 @@ def test_reports_read_what_the_library_lists_with_the_options_of_the_request(
     assert REPORTS["budgets"].answer(library, {GUEST: "1"}) == {"budgets": []} and asked == []
 
 
-def test_a_commit_is_reviewed_in_the_folder_of_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    project = ["/w/shop"]
-    monkeypatch.setattr(reports, "open_session", lambda path: Mock(project=project[0], path=path))
-    monkeypatch.setattr(reports, "is_local", lambda folder: folder == "/w/shop")
-    monkeypatch.setattr(reports, "find_review", lambda **options: options)
-    monkeypatch.setattr(reports, "with_short_prompts", lambda review: {**review, "short": True})
-    library = Mock(roots=[Path("r")])
-    found = reports.library_review(library, "k", {"commit": "0123abc"})
-    assert found == {"commits": ["0123abc"], "repository": "/w/shop", "root": [Path("r")], "short": True}
+def test_commits_are_reviewed_in_the_folder_of_their_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(tmp_path)
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["one = 1", "two = 2", "x" * 20_000])
+    first = rig.commit(session, "Add a")
+    rig.hand("a.py", 0, 1, ["uno = 1"])
+    last = rig.commit(session, "Rename one")
+    like_patches = ["diff --git a/x b/x", "@@ -1 +1 @@", first, "", "-- x", "++ y", r"\ No newline at end of file"]
+    rig.hand("b.txt", 0, 0, like_patches)
+    rig.rename(None, "a.py", "c.py")
+    rig.hand("d.txt", 0, 0, ["last"])
+    by_hand = rig.commit(None, "By hand")
+    rig.finish()
+    path = rig.projects / f"{rig.id(session)}.jsonl"
+    library = Mock(roots=[rig.claude], find=Mock(return_value=path))
+    whole = reports.library_review(library, "k", {})
     assert library.find.call_args_list == [call("k")]
-    for query in ({}, {"commit": ""}, {"commit": "HEAD"}):
+    assert [commit.sha for commit in whole.review.commits] == [first, last] and whole.others == 0
+    assert [(file.sha, file.path, file.added, file.removed) for file in whole.files] == [
+        (first, "a.py", 3, 0),
+        (last, "a.py", 1, 1),
+    ]
+    (diff,) = whole.files[1].nodes
+    assert isinstance(diff, Diff) and [line[:8] for line in diff.hunks[0].lines] == [
+        "-one = 1",
+        "+uno = 1",
+        " two = 2",
+        " xxxxxxx",
+    ]
+    assert len(diff.hunks[0].lines[-1]) == 10_001
+    for sha, others in ((last[:9], 1), (by_hand, 2)):
+        assert reports.library_review(library, "k", {"commit": sha}).others == others
+    written, moved, new = reports.library_review(library, "k", {"commit": by_hand}).files
+    assert written.nodes == [
+        Diff(path="b.txt", hunks=[Hunk(old_start=0, new_start=1, lines=[f"+{line}" for line in like_patches])])
+    ]
+    assert (moved.path, moved.old_path, [type(node) for node in moved.nodes]) == ("c.py", "a.py", [Note])
+    assert (new.path, new.added) == ("d.txt", 1)
+    monkeypatch.setattr(review_view, "MOST_LINES", 2)
+    cut = reports.library_review(library, "k", {"commit": first}).files[0]
+    assert [type(node) for node in cut.nodes] == [Diff, Note] and len(cut.nodes[0].hunks[0].lines) == 2
+    for wrong in ("HEAD", "--help"):
         with pytest.raises(Misuse, match="by its hash"):
-            reports.library_review(library, "k", query)
-    project[0] = "/elsewhere"
-    with pytest.raises(NotFound, match="not on this machine"):
+            reports.library_review(library, "k", {"commit": wrong})
+    with pytest.raises(NotFound, match="may have been rebased"):
         reports.library_review(library, "k", {"commit": "0123abc"})
+    monkeypatch.setattr(review_view, "is_local", lambda folder: False)
+    with pytest.raises(NotFound, match="not on this machine"):
+        reports.library_review(library, "k", {})
 
 
 # Settings and the installation

@@ -13,7 +13,7 @@ import msgspec
 
 from reread.accounting.billing import sum_known
 from reread.accounting.prices import current_prices
-from reread.base.choices import DENIED, FAILED, HOOK, RULE, AdviceKind, CacheBreakCause
+from reread.base.choices import DENIED, FAILED, HOOK, RULE, AdviceKind, CacheBreakCause, has_run
 from reread.base.format import money_text
 from reread.base.text import plural
 from reread.disk import layout
@@ -143,7 +143,8 @@ def advice_value(report: AdviceReport) -> dict[str, Any]:
 def _failing(sessions: Sequence[AdviceSession], typed: CommandWords) -> Iterator[Advice]:
     failures: dict[tuple[str, str], list[tuple[AdviceSession, Row]]] = {}
     for facts, call in _all_failures(sessions):
-        if call.state == FAILED and call.command and call.command.split()[0] not in EXPECTED_FAILURES:
+        is_of_command = call.state == FAILED and call.command and has_run(call.failure)
+        if is_of_command and call.command.split()[0] not in EXPECTED_FAILURES:
             failures.setdefault((facts.project, call.command), []).append((facts, call))
     least = min(2, len(sessions))
     for (project, command), failed in failures.items():
