@@ -181,6 +181,10 @@ class TestSafety:
         assert re.findall(r"\x1b[^a-z]*[a-z]?", shown) == ["\x1b[31m", "\x1b[0m"]
         assert "title" not in shown and "http" not in shown and "link" in shown and "\\u202e" in shown
 
+    @pytest.mark.parametrize(("output", "shown"), json.loads((HERE / "fixtures" / "output.json").read_text()))
+    def test_output_is_that_of_the_browser(self, output: str, shown: str) -> None:
+        assert plain_output(output) == shown
+
     def test_plain_output_has_no_escape_codes(self) -> None:
         assert plain_output(self.HOSTILE) == "ablinkcredd\\x9b5m\\u202ee"
         assert plain_output("10%\r50%\r100%\n") == "100%\n"
