@@ -118,8 +118,9 @@ class TerminalView:
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its totals."""
         items = session_sequence(session, self.selection)
+        cost = "" if _is_large(session) else session_cost_text(session.usage)
         yield Text(safe_line(session.title or "(no title)"), style="bold")
-        yield Text(safe_line(" · ".join(_facts(session))), style="quiet")
+        yield Text(safe_line(" · ".join(_facts(session, cost))), style="quiet")
         for item in items:
             yield from self.item(item)
         for agent, reason in agents_at_end(session, self.selection):
@@ -345,13 +346,9 @@ def _bullet(text: str, style: str) -> PrefixedText | LongText:
     return PrefixedText(Text(text[2:], style=style), first=first, others=others)
 
 
-def _facts(session: Session) -> list[str]:
+def _facts(session: Session, cost: str) -> list[str]:
     facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
-    facts += [
-        period_text(session.started, session.ended),
-        "" if _is_large(session) else session_cost_text(session.usage),
-    ]
-    return [fact for fact in facts if fact]
+    return [fact for fact in (*facts, period_text(session.started, session.ended), cost) if fact]
 
 
 def _is_large(session: Session) -> bool:

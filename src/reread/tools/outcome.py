@@ -10,6 +10,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.choices import DENIED, DONE, FAILED, HOOK, INTERRUPTED, PERSON, RULE, CallState, DeniedBy
 from reread.base.coerce import as_dict, as_int
+from reread.base.structs import FrozenStruct
 from reread.records import blocks as b
 from reread.records.envelope import NOTHING
 
@@ -55,7 +56,7 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})(?!\d)\s*")
 _TAG, _END_TAG = "<tool_use_error>", "</tool_use_error>"
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(FrozenStruct):
     """How a call ended, if it has ended."""
 
     state: CallState
