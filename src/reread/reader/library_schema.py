@@ -10,6 +10,11 @@ from reread.reader.schema import TITLE, Figures, Value
 from reread.redaction.findings import SensitiveText
 from reread.render.format import heading
 
+FROM_HEADER = (
+    "id project project_guessed git_branch version started updated size captured kept gone prompts_only".split()
+)
+"""What a row has as the header says it."""
+
 
 class LibraryRow(Value, frozen=True):
     """A session in the library; turns, agents and figures come later, because they need the whole file."""
@@ -61,23 +66,9 @@ class LibraryRow(Value, frozen=True):
     @classmethod
     def of(cls, key: str, header: Header) -> LibraryRow:
         """The row of a session, from its header."""
-        return cls(
-            key=key,
-            id=header.id,
-            title=heading(header.title, TITLE),
-            project=header.project,
-            project_guessed=header.project_guessed,
-            git_branch=header.git_branch,
-            version=header.version,
-            started=header.started,
-            updated=header.updated,
-            size=header.size,
-            captured=header.captured,
-            kept=header.kept,
-            gone=header.gone,
-            prompts_only=header.prompts_only,
-            models=[header.model] if header.model else [],
-        )
+        same = {name: getattr(header, name) for name in FROM_HEADER}
+        models = [header.model] if header.model else []
+        return cls(key=key, title=heading(header.title, TITLE), models=models, **same)
 
 
 class AnnotationChange(Value, frozen=True):

@@ -92,14 +92,13 @@ class RunningSessions:
             return self._now
 
     def _row(self, one: LiveSession) -> NowSession:
-        return NowSession(
+        return copied(
+            NowSession,
+            one,
             id=one.session,
             key=self._key_of(one.path) if one.path is not None else None,
             title=heading(one.title or one.session, TITLE),
             project=path_name(one.project),
-            git_branch=one.git_branch,
-            state=one.state,
-            since=one.since,
             activity=heading(activity_text(one), TITLE),
         )
 
