@@ -378,6 +378,18 @@ def test_one_denial_in_several_projects_is_one_piece_of_advice(tmp_path: Path) -
     assert found.text == "A rule denied `git push` 3 times in 3 projects" and "--project" not in found.command
 
 
+def test_a_command_that_fails_in_several_projects_is_one_piece_of_advice(tmp_path: Path) -> None:
+    fails = ("PowerShell", "deploy up", "Exit code 1")
+    for at in range(6):
+        calls = [fails] * 2 if at != 4 else [fails, *[("PowerShell", "deploy up", "")] * 6]  # there it mostly works
+        write_calls(tmp_path, calls, cwd=f"/work/{('a', 'b', 'c')[at // 2]}", at=at)
+    (found,) = reread.advise(root=tmp_path).items
+    assert (found.count, found.project) == (8, None)
+    assert found.text == "8 of 8 commands that run `deploy up` failed (exit 1) in 2 projects"
+    assert found.command.split()[-5:] == ["--tool", "PowerShell", "--state", "failed", "--list"]
+    assert [place.session[-1] for place in found.places] == ["3", "2", "1", "0"]
+
+
 def test_breaks_that_nobody_can_explain_are_one_piece_of_advice(tmp_path: Path) -> None:
     usages = [{"cache_read_input_tokens": 0, "cache_creation_input_tokens": size} for size in (90_000, 80_000, 95_000)]
     for number in range(3):

@@ -49,7 +49,7 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
-def pieces_of(source: Source) -> Iterator[bytes]:
+def source_pieces(source: Source) -> Iterator[bytes]:
     """Yield all bytes of a source."""
     at = 0
     while data := source.read(at, CHUNK):

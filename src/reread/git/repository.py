@@ -174,7 +174,7 @@ class Repository:
             if base is not None and own and (least is None or own < least[0]):
                 least = (own, base)
         if least is None:
-            raise Misuse("Nothing here is not on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
+            raise Misuse("Everything here is on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
         return least[1]
 
     def _count(self, first: str, last: str) -> int:
