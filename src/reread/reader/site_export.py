@@ -23,10 +23,9 @@ from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.model.conversation import cut_turns
 from reread.reader.export_formats import copy_mode
 from reread.reader.html_export import session_html
-from reread.reader.library_schema import LibraryRow
+from reread.reader.library_schema import LibraryRow, is_session_key, session_key
 from reread.reader.page_assets import NOTICES, Assets, page_head, reader_file, shared_assets
 from reread.reader.schema import Figures
-from reread.reader.session_keys import is_session_key, session_key
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session, threads_of
 from reread.session.session_inputs import is_usage_known
