@@ -146,10 +146,6 @@ class JoinedFile(ReadAtFile):
         at = self.own_start(size)
         return at if at is not None else max(own, default=0)
 
-    def dropped_counts(self) -> dict[str, int]:
-        """Return how many records only each earlier state has, by its file."""
-        return {self.plan.states[number].path: count for number, count in sorted(self.plan.counts.items())}
-
     def close(self) -> None:
         if not self.closed:
             super().close()
