@@ -28,9 +28,8 @@ from reread.disk.sources import LIVE_SECONDS
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError
 from reread.facts.owners import file_owners
 from reread.reader import library_schema
-from reread.reader.library_schema import LibraryNow, NowSession
+from reread.reader.library_schema import LibraryNow, NowSession, session_key
 from reread.reader.schema import TITLE
-from reread.reader.session_keys import session_key
 from reread.render.format import heading
 from reread.render.now_table import activity_text, summary_text
 from reread.reports.now_report import LiveSession, NowWatch, ticks_of
@@ -93,14 +92,13 @@ class RunningSessions:
             return self._now
 
     def _row(self, one: LiveSession) -> NowSession:
-        return NowSession(
+        return copied(
+            NowSession,
+            one,
             id=one.session,
             key=self._key_of(one.path) if one.path is not None else None,
             title=heading(one.title or one.session, TITLE),
             project=path_name(one.project),
-            git_branch=one.git_branch,
-            state=one.state,
-            since=one.since,
             activity=heading(activity_text(one), TITLE),
         )
 
