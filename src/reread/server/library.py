@@ -21,6 +21,7 @@ from reread.catalog.header import Header
 from reread.catalog.headers import KeptMarks, read_headers, with_transcript
 from reread.catalog.resolve import found_by_record
 from reread.disk import layout
+from reread.disk.agent_files import session_of
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.sources import LIVE_SECONDS
@@ -381,7 +382,7 @@ class SessionLibrary:
     def _owner(self, path: str, folders: Iterable[str]) -> str | None:
         if path not in self._owners:
             folder = next((folder for folder in folders if Path(path).is_relative_to(folder)), None)
-            owner = layout.session_of(Path(path), Path(folder)) if folder is not None else None
+            owner = session_of(Path(path), Path(folder)) if folder is not None else None
             self._owners[path] = str(owner) if owner is not None else None
         return self._owners[path]
 

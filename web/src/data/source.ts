@@ -185,6 +185,7 @@ export interface TeamFigures {
   refused: Record<string, string[]>;
   budgets: { team: string; per: string; amount_usd: number; spent_usd: number; left_usd: number; lower_bound: boolean }[];
   weeks: TeamReport;
+  projects: TeamReport;
   usage: TeamReport;
   cache: TeamReport;
   tools: TeamReport;
