@@ -17,6 +17,7 @@ from making import SESSION, jsonl, reply, thinking, told, user
 import reread
 from reread.accounting.prices import VARIABLE, current_prices
 from reread.base.scope_options import OF_RESPONSES
+from reread.base.version import __version__
 from reread.catalog.config import change_config_value
 from reread.disk.file_set import FileSet
 from reread.disk.layout import default_store
@@ -90,7 +91,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     started: list[Any] = []
 
     def start(job: PassJob) -> Any:
-        started.append((job, Mock(poll=Mock(return_value=None), wait=Mock())))
+        started.append((job, Mock(is_running=True)))
         return started[-1][1]
 
     monkeypatch.setattr(library_search, "start_pass", start)
@@ -176,13 +177,13 @@ def test_everything_is_indexed_once_at_first_and_when_the_index_is_behind(builds
     one.reply = reply_with(1, is_behind=True)
     one.service.search("x")
     assert len(builds) == 1, "one is at it"
-    first.poll.return_value = 0
+    first.is_running = False
     one.library.roots = None
     one.service.search("x")
     assert [job for job, _ in builds][1:] == [PassJob([], ["p"])]
     one.service.close()
     assert builds[1][1].kill.called and not first.kill.called and one.processes.close.called
-    builds[1][1].poll.return_value = 0
+    builds[1][1].is_running = False
     one.service.search("x")
     assert len(builds) == 2, "it is closed"
     Searching().service.close()
@@ -432,6 +433,7 @@ def test_the_installation_names_its_folders(tmp_path: Path, monkeypatch: pytest.
     rows = [SimpleNamespace(kept=kept, gone=gone) for kept, gone in ((True, False), (True, True), (False, False))]
     library: Any = Mock(listing=lambda: SimpleNamespace(sessions=rows, roots=["r"]))
     setup = reader_settings.read_setup(library)
+    assert (setup.version, setup.store) == (__version__, str(default_store()))
     assert (setup.archives, setup.kept, setup.only_kept, setup.roots) == ([str(there)], 2, 1, ["r"])
     assert (setup.cache, setup.prices, setup.price_file) == (str(cache_folder()), current_prices().table.as_of, None)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "prices.json"))
@@ -462,6 +464,8 @@ def test_the_page_and_its_files_are_served_as_they_are(tmp_path: Path, monkeypat
     assert types[4:7] == ["font/woff2", "application/json", "text/plain"]
     kept = [found.headers["cache-control"] for found in files.values()]
     assert kept == [*["no-cache"] * 7, "max-age=31536000, immutable", "no-cache"]
+    (tmp_path / "index.html").unlink()
+    assert ask(make_app(library), "/").status == 503, "it is not built"
 
 
 # What is shared

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reread.base.structs import FrozenStruct
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.git.command import git_output, git_stream, repository_folders
 
@@ -44,7 +45,7 @@ SESSION_TRAILER = "claude-session"
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 
 
-class GitCommit(msgspec.Struct, frozen=True, kw_only=True):
+class GitCommit(FrozenStruct):
     """A commit as its object states it."""
 
     sha: str
@@ -173,7 +174,7 @@ class Repository:
             if base is not None and own and (least is None or own < least[0]):
                 least = (own, base)
         if least is None:
-            raise Misuse("Nothing here is not on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
+            raise Misuse("Everything here is on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
         return least[1]
 
     def _count(self, first: str, last: str) -> int:
