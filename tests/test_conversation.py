@@ -59,7 +59,7 @@ def prompts(conversation: Any) -> list[str | None]:
     return [turn.prompt.text if turn.prompt else None for turn in conversation.turns]
 
 
-def types(message: reread.Message) -> list[str]:
+def types(message: reread.value_types.Message) -> list[str]:
     """The types of its blocks."""
     return [block.type for block in message.blocks]
 
