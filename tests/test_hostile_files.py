@@ -18,6 +18,7 @@ from reread.archive.retention import retention
 from reread.archive.verify import KeptEntry
 from reread.cli import reread as command
 from reread.disk import layout
+from reread.disk.spilled import spilled_files, tool_result_file
 from reread.reader.redacted_export import write_redacted_site
 from reread.redaction.decisions import DecisionStore, PrivateMap
 from reread.redaction.removal_manifest import digest_of, undo
@@ -90,7 +91,7 @@ def test_a_link_beside_a_session_is_not_followed_out_of_its_folder(home: Path, w
     path.write_bytes(session())
     target.symlink_to(elsewhere / target.name if target.suffix else elsewhere)
     opened = reread.open(path)
-    assert layout.tool_result_file(path, "/x/tool-results/big.txt") is None
+    assert tool_result_file(path, "/x/tool-results/big.txt") is None
     assert opened.agents == {}
     redaction = reread.redact(path)
     redaction.replace_undecided()
@@ -116,8 +117,8 @@ def test_a_session_that_is_itself_a_link_keeps_what_lies_beside_it(home: Path) -
     linked.symlink_to(real)
     linked.with_suffix("").symlink_to(real.with_suffix(""))
     for path in (real, linked):
-        assert layout.tool_result_file(path, "/x/tool-results/big.txt") is not None
-        assert len(layout.spilled_files(path)) == 1
+        assert tool_result_file(path, "/x/tool-results/big.txt") is not None
+        assert len(spilled_files(path)) == 1
 
 
 @linux

@@ -530,6 +530,13 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     assert spans == [("2026-11-09", "2026-11-15")] * 2 + [("2026-11-02", "2026-11-08")]
     code, said = run("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC")
     assert code == 0 and "from 2026-11-09 to 2026-11-15" in said and "| harbor |" in said
+    with monkeypatch.context() as terminal:
+        terminal.setattr("click.testing._NamedTextIOWrapper.isatty", lambda stream: True, raising=False)
+        terminal.setenv("COLUMNS", "60")
+        shown = run_here("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC").stdout
+    assert re.search(r"^harbor +\S+", shown, re.MULTILINE) and "|" not in shown and "#" not in shown
+    assert max(map(len, shown.splitlines())) <= 60
+    assert said.splitlines()[2].removeprefix("- ") in " ".join(shown.split())
     kept = tmp_path / "kept.json"
     command = f"cat > {kept}; exit 7"
     assert run("digest", "--team", bucket, "--since", "2026-11-12", "-f", "json", "--exec", command)[0] == 7
@@ -691,6 +698,7 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
     span = {"since": "2026-01-05", "until": "2026-04-05"}
     parts = {
         "weeks": ("usage", "week"),
+        "projects": ("usage", "project"),
         "usage": ("usage", "model"),
         "cache": ("cache_breaks", "cause"),
         "tools": ("stats", "tool"),
@@ -700,7 +708,7 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
     assert team.asked == [(name, {"by": by, **span}) for name, by in parts.values()]
     assert page == {
         "by": "model",
-        "groups": ["project", "team", "person", "machine", "model"],
+        "groups": ["team", "person", "machine", "model"],
         "quarter": "2026-Q1",
         "quarters": ["2026-Q4", "2026-Q1"],
         **span,
@@ -722,13 +730,13 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
 def test_the_newest_quarter_that_has_begun_is_shown(quarters: list[str], shown: str) -> None:
     for query in ({}, {"quarter": "", "by": ""}):
         page = page_of(AskedTeam(*quarters), query)
-        assert (page["quarter"], page["by"]) == (shown, "project")
+        assert (page["quarter"], page["by"]) == (shown, "team")
 
 
 @pytest.mark.usefixtures("today")
 def test_what_the_page_of_a_team_does_not_have() -> None:
     for quarters, query, error in (
-        (["2026-Q4"], {"by": "session"}, "by 'session'; use project, team"),
+        (["2026-Q4"], {"by": "session"}, "by 'session'; use team, person"),
         (["2026-Q4"], {"quarter": "2025-Q4"}, "No quarter '2025-Q4'; use 2026-Q4"),
         ([], {}, "No quarter ''"),
     ):

@@ -155,7 +155,7 @@ def sql(
     reread sql "select model, sum(output_tokens) from usage group by all" --json
     reread sql "select text from messages where author = 'person'" --text
     reread sql "from usage" -o usage.parquet
-    reread sql < queries.sql
+    echo "from calls; from edits" | reread sql --json
     """
     if sum((as_json, as_csv, output is not None)) > 1:
         raise Misuse("Cannot give rows in several forms; use --json, --csv or -o.")

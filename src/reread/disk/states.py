@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 from reread.base.scope_options import DESKTOP_VARIABLE
 from reread.disk import layout
-from reread.disk.moved_files import SESSION_UUID, is_moved
+from reread.disk.layout import is_moved
 from reread.storage.kept_file import stat_file
 from reread.storage.kept_names import (
     COARSE_WINDOW,
     FINE_WINDOW,
     MISSING,
+    SESSION_UUID,
     SUFFIX,
     FolderState,
     folder_names,

@@ -20,8 +20,8 @@ from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TA
 from reread.base.text import plural
 from reread.catalog.headers import DesktopTitles
 from reread.disk import layout
+from reread.disk.agent_files import AgentFolders, agent_files
 from reread.disk.layout import CONVERSATIONS
-from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import running_sessions
 from reread.errors import Unreadable
 from reread.storage.frames import BadFrame, read_frames
@@ -29,11 +29,12 @@ from reread.storage.kept_copy import examine
 from reread.storage.kept_file import opened
 from reread.storage.kept_names import (
     MAP_SUFFIX,
+    SESSION_UUID,
     SUFFIX,
     generation_path,
     generations,
+    generations_by_name,
     is_kept_transcript,
-    original_names,
     parse_kept_name,
     stand_in,
     superseded_name,
@@ -95,7 +96,7 @@ class Look:
     """What lies in Claude Code's folders, by the sessions it is of: each folder is listed once for many sessions."""
 
     def __init__(self) -> None:
-        self.agents = layout.AgentFolders()
+        self.agents = AgentFolders()
         self.projects = cache(_projects)
         self.indexes = cache(_indexes)
         self._by_session = cache(_by_session)
@@ -141,7 +142,7 @@ def files_of(transcript: Path, generation: int | None = None, look: Look | None 
     original = transcript.with_name(original_name(transcript.name))
     stem = original.stem
     files = [LocatedFile(str(transcript), original.name, True, generation)]
-    for agent in layout.agent_files(original, [stem], look.agents).values():
+    for agent in agent_files(original, [stem], look.agents).values():
         if agent.parent == original.parent:
             files += (
                 LocatedFile(str(file), file.name, True, generation)
@@ -212,7 +213,7 @@ def names_in(folder: Path) -> Iterator[tuple[str, bool]]:
         entries = {entry.name: entry for entry in os.scandir(folder)} if not folder.is_symlink() else {}
     except OSError:
         return
-    kept = original_names(name for name in entries if name.endswith(SUFFIX))
+    kept = set(generations_by_name(entries))
     own = {name for name in entries if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
     for name in sorted(own | kept):
         entry = entries.get(name)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from reread.disk import layout
+from reread.disk.agent_files import session_file
 from reread.index.compile import IndexScope
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT, TEXT, THINKING, TITLE
 from reread.index.document_reader import DocumentReader, FoundDocument
@@ -193,7 +193,7 @@ class Ranker:
         """Return the path of the session that a file belongs to."""
         session = self._session_of.get(path)
         if session is None:
-            session = self._session_of[path] = layout.session_file(path)
+            session = self._session_of[path] = session_file(path)
         return session
 
     def _count(self, numbers: Sequence[int]) -> dict[str, int]:

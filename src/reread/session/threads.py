@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from reread.accounting.collect import Inputs
 from reread.disk import layout
+from reread.disk.agent_files import agent_files, agent_meta, agent_sessions, first_envelope
 from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource, MemorySource, Source
 from reread.errors import Misuse, NotFound, Unreadable
@@ -22,8 +23,7 @@ from reread.session.agents import AgentLinker
 from reread.session.finding import Finding
 from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
-from reread.session.session_part import PartSource
-from reread.session.usage_inputs import usage_inputs
+from reread.session.session_inputs import PartSource, usage_inputs
 
 
 class SessionThreads:
@@ -211,9 +211,9 @@ class SessionThreads:
         """Return the files of its agents that exist now, by agent id."""
         if self.path is None:
             return {}
-        found = layout.agent_files(self.path, layout.agent_sessions(self.path, self.ids))
+        found = agent_files(self.path, agent_sessions(self.path, self.ids))
         if isinstance(self.source, PartSource):
-            heads = {id: layout.first_envelope(path) for id, path in found.items()}
+            heads = {id: first_envelope(path) for id, path in found.items()}
             return {id: found[id] for id, head in heads.items() if head is not None and head.sessionId in self.ids}
         return found
 
@@ -222,23 +222,20 @@ class SessionThreads:
         """Every agent by id, all depths, flat."""
         count = len(self.loader.conversation.records)
         if self._agents[0] != count:
-            self._agents = (count, self._link_agents())
+            found = _nested_agents(self.conversation)
+            for loader in self.agent_loaders.values():
+                if loader.conversation.inline_agents:
+                    found = {**_nested_agents(loader.conversation), **found}
+            found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
+            for agent in found.values():
+                agent.owner = self
+            self._linker.link(self.conversation, found)
+            self._agents = (count, found)
         return self._agents[1]
 
     def unlink_agents(self) -> None:
         """Have the agents linked again: one of their files is new, grew or was rewritten."""
         self._agents = (-1, {})
-
-    def _link_agents(self) -> dict[str, Agent]:
-        found = _nested_agents(self.conversation)
-        for loader in self.agent_loaders.values():
-            if loader.conversation.inline_agents:
-                found = {**_nested_agents(loader.conversation), **found}
-        found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
-        for agent in found.values():
-            agent.owner = self
-        self._linker.link(self.conversation, found)
-        return found
 
     @property
     def usage_inputs(self) -> Inputs:
@@ -299,7 +296,7 @@ def _nested_agents(conversation: Conversation) -> dict[str, Agent]:
 
 def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
     """Read an agent's own file; with `torn`, also a last line without an end."""
-    return _load_agent(id, FileSource(path), layout.agent_meta(path), torn=torn)
+    return _load_agent(id, FileSource(path), agent_meta(path), torn=torn)
 
 
 def _load_agent(id: str, source: Source, meta: dict[str, Any], *, torn: bool = True) -> Loader:

@@ -10,8 +10,11 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Callable
-from pathlib import Path
+
+TYPE_CHECKING = False  # the status line starts without what loading types takes
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LARGEST_SETTINGS = 1 << 24
@@ -109,15 +112,22 @@ def read_settings(path: str | Path, largest: int = LARGEST_SETTINGS) -> bytes:
         raise NotRegular(error.errno, "it is not a regular file; move it away", str(path)) from None
 
 
-def make_own_folder(folder: Path) -> None:
+def make_own_folder(folder: str | Path) -> None:
     """Create a private folder, or check that it belongs to this user; raise OSError if it does not."""
     make_private_folder(folder)
     if not is_own(os.stat(folder)):  # noqa: PTH116
         raise PermissionError(errno.EPERM, "it belongs to another user", str(folder))
 
 
-def make_private_folder(folder: Path) -> None:
+def make_private_folder(folder: str | Path) -> None:
     """Create a folder that only its owner can enter, and those above it that are missing."""
-    for above in (*reversed(folder.parents), folder):
-        if not os.path.isdir(above):
-            above.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    missing: list[str | Path] = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder) or os.curdir  # noqa: PTH120
+    for one in reversed(missing):
+        try:
+            os.mkdir(one, PRIVATE_FOLDER)  # noqa: PTH102
+        except FileExistsError:
+            if not os.path.isdir(one):  # else another process was faster
+                raise

@@ -27,7 +27,7 @@ export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? ""
         const name = <PlainText text={groupName(by, row, report)} />;
         const cells = (
           <>
-            <span className="front bar-name">{href ? <bdi dir="ltr">{name}</bdi> : name}</span>
+            <span className="front bar-name"><bdi dir="ltr">{name}</bdi></span>
             <span className="bar-space" aria-hidden="true">
               <svg width="100%" height="12" preserveAspectRatio="none" viewBox="0 0 100 12">
                 <rect className={colour(row, at)} width={most ? (value(row) / most) * 100 : 0} height="12" />

@@ -62,5 +62,6 @@ export function groupName(by: string, row: ReportRow, { labels, sessions_by_id }
   const value = row[by];
   if (value === null || value === undefined || value === "") return `no ${by.replace("_", " ")}`;
   const text = String(value);
-  return labels?.[text] ?? sessions_by_id?.[text]?.title ?? (NAMES[by] ?? String)(text);
+  const name = labels?.[text] ?? sessions_by_id?.[text]?.title ?? (NAMES[by] ?? String)(text);
+  return row.partial === true ? `${name} +` : name;
 }
