@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from typing import TYPE_CHECKING, Any
 
 from reread.base.version import __version__ as __version__
 
+TYPE_CHECKING = False  # the status line starts without what loading types takes
 if TYPE_CHECKING:
+    from typing import Any
+
     from reread import plugins as plugins
     from reread import tool_types as tool_types
     from reread import value_types as value_types
@@ -151,6 +152,8 @@ __all__ = [name for name in _MODULES if name != "open"]  # pyright: ignore[repor
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _PUBLIC_MODULES:
         return importlib.import_module(f"reread.{name}")
     if name in _MODULES:
