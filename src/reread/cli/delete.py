@@ -18,8 +18,8 @@ from reread.cli._options import json_option, merged_roots, refuse_with, root_opt
 from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.cli.ls import filter_options, matching
-from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, RereadError
+from reread.storage.kept_names import SESSION_UUID
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

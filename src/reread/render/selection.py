@@ -104,16 +104,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def has_call(self, calls: Iterable[Call]) -> bool:
         """True if one of these calls, or one that their agents made, is selected."""
-        waiting, seen = list(calls), set[str]()
-        while waiting:
-            call = waiting.pop()
-            if self._is_chosen(call):
-                return True
-            for agent in call.agents:
-                if agent.id not in seen:
-                    seen.add(agent.id)
-                    waiting += agent.calls
-        return False
+        return any(map(self._is_chosen, _calls_below(calls)))
 
     def _is_chosen(self, call: Call) -> bool:
         return (
@@ -236,11 +227,17 @@ def agents_below(session: Session, calls: Iterable[Call] | None = None) -> list[
     agents = list(session.agents.values())
     if calls is None:
         return agents
-    found: set[str] = set()
-    waiting = list(calls)
-    while waiting:
-        for agent in waiting.pop().agents:
-            if agent.id not in found:
-                found.add(agent.id)
-                waiting += agent.calls
+    found = {agent.id for call in _calls_below(calls) for agent in call.agents}
     return [agent for agent in agents if agent.id in found]
+
+
+def _calls_below(calls: Iterable[Call]) -> Iterator[Call]:
+    """Yield calls, and those that their agents made, directly or through other agents."""
+    waiting, seen = list(calls), set[str]()
+    while waiting:
+        call = waiting.pop()
+        yield call
+        for agent in call.agents:
+            if agent.id not in seen:
+                seen.add(agent.id)
+                waiting += agent.calls

@@ -14,7 +14,7 @@ from reread.facts.sessions import Progress
 from reread.facts.store import FactStore
 from reread.facts.views import BREAKS, RESPONSES, session_titles
 from reread.reports.report import CACHE_BREAKS, SHARE, TOKENS, Report, ReportColumn, Row
-from reread.reports.tally import Figures, Measure, Money, Tally, counted_report, limited
+from reread.reports.tally import Figures, Measure, Money, Tally, limited, tallied_report
 from reread.reports.usage_report import COST
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def breaks_of(
     def count(store: FactStore) -> list[str]:
         return count_all(store, scope, progress)
 
-    return counted_report(scope, by, GROUPS, count, report, items, what="cache breaks ", cache=cache)
+    return tallied_report(scope, by, GROUPS, count, report, items, what="cache breaks ", cache=cache)
 
 
 def break_figures(found: Figures, written: int) -> Figures:

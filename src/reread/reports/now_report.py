@@ -22,6 +22,7 @@ import msgspec
 from reread.accounting.prices import current_prices
 from reread.base.paths import normalize_folder
 from reread.disk import layout
+from reread.disk.agent_files import session_of
 from reread.disk.processes import ClientProcesses, Process
 from reread.disk.registry import FOLDER, RunningSession, running_sessions
 from reread.disk.sources import FileSource
@@ -289,7 +290,7 @@ class _Transcripts:
             start = os.path.join(folder, "")
             for path in map(Path, _sessions_in(folder) if whole else (p for p in touched or () if p.startswith(start))):
                 with suppress(OSError):
-                    session = path if path.parent.parent == folder else layout.session_of(path, folder)
+                    session = path if path.parent.parent == folder else session_of(path, folder)
                     if session is not None and session.suffix == SUFFIX:
                         if stat_file(session).st_mtime >= oldest:
                             self.recent.add(session)
@@ -419,7 +420,7 @@ def _sessions_in(folder: Path) -> Iterator[str]:
     """Yield the transcripts of sessions, without those of agents."""
     if _is_kept(folder):
         paths = (path for path, _ in layout.jsonl_files(str(folder)))
-        yield from (path for path in paths if layout.session_of(Path(path), folder) == Path(path))
+        yield from (path for path in paths if session_of(Path(path), folder) == Path(path))
         return
     with suppress(OSError), os.scandir(folder) as projects:
         for project in projects:

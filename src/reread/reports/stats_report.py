@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import replace
 
-from reread.base.choices import DENIED, FAILED, StatsGrouping
+from reread.accounting.prices import current_prices
+from reread.base.choices import DENIED, DONE, FAILED, StatsGrouping
 from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
-from reread.facts.store import FactStore
+from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
 from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
 from reread.reports.report import CHANGE, SECONDS, STATS, TOKENS, Report, ReportColumn, Row
-from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, counted_report, limited
+from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited, tallied_report
 from reread.reports.usage_report import COST
 
 if TYPE_CHECKING:
@@ -131,7 +132,27 @@ def stats(
     def count(store: FactStore) -> list[str]:
         return count_all(store, scope, progress, shares=True)
 
-    return counted_report(scope, by, GROUPS, count, report, items, cache=cache)
+    return tallied_report(scope, by, GROUPS, count, report, items, cache=cache)
+
+
+def files_changed(*sources: str | os.PathLike[str] | Session, **options: Unpack[ScopeOptions]) -> list[Row]:
+    """Return each file that calls changed in each session: the lines in all, and the last change, with its turn."""
+    scope = Scope(*sources, **options)
+    names = ("file", "path", "session", "title", "project", "turn")
+    lines = [f"CAST(total({name}) AS INTEGER)" for name in ("lines_added", "lines_removed")]
+
+    def ask(store: FactStore) -> list[Row]:
+        count_all(store, scope)
+        where = Tally(store, scope, current_prices()).conditions[CALLS]
+        # The columns without an aggregate are those of the row with the latest time.
+        rows = store.rows(
+            f"SELECT {', '.join([*names, 'max(time)', *lines])} FROM {CALLS} WHERE {where} AND state = '{DONE}'"
+            " AND file IS NOT NULL AND (lines_added > 0 OR lines_removed > 0) GROUP BY file, path"
+        )
+        figures = (*names, "last_ms", "added", "removed")
+        return [Row({}, dict(zip(figures, row, strict=True))) for row in rows]
+
+    return answered(ask)
 
 
 def _report(tally: Tally, groups: tuple[str, ...], limit: int | None, unread: Iterable[str]) -> Report:

@@ -12,7 +12,7 @@ from reread.accounting.prices import Prices, Rates, current_prices
 from reread.base.paths import normalize_folder
 from reread.base.text import split_names
 from reread.disk.derived_cache import known_path
-from reread.disk.repository import repository_of
+from reread.disk.projects import repository_of
 from reread.errors import Misuse
 from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, block_of_hour, period_of_slot
 from reread.facts.owners import file_owners
@@ -260,7 +260,7 @@ class Tally:
         return money
 
 
-def counted_report(
+def tallied_report(
     scope: Scope,
     by: str | Sequence[str],
     known: Iterable[str],

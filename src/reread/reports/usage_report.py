@@ -20,7 +20,7 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reports.report import MONEY, TOKENS, USAGE, Report, ReportColumn, Row
-from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, counted_report, limited, total_of
+from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, tallied_report, total_of
 
 if TYPE_CHECKING:
     from reread.facts.scope import Source
@@ -107,7 +107,7 @@ def usage_in(
         return tally.responses((*ITEM, *COUNT_NAMES), groups)
 
     table = prices if isinstance(prices, Prices) else current_prices(prices)
-    return counted_report(scope, by, GROUPS, count, _report, items, prices=table, cache=cache)
+    return tallied_report(scope, by, GROUPS, count, _report, items, prices=table, cache=cache)
 
 
 def usage_totals(*scopes: Scope) -> list[Row]:

@@ -10,8 +10,8 @@ from reread.accounting.collect import Inputs
 from reread.catalog.resolve import LATEST, looks_like_path
 from reread.catalog.store import companions
 from reread.disk.filenames import filename_for
-from reread.disk.sources import MemorySource, Source, pieces_of
-from reread.disk.transcript_file import open_transcript
+from reread.disk.sources import MemorySource, Source, source_pieces
+from reread.disk.states import open_transcript
 from reread.records.decode import Record
 from reread.records.dialects import history, stored
 from reread.storage.kept_file import file_exists
@@ -65,7 +65,7 @@ def usage_inputs(
     if path is not None and file_exists(path) and not is_part:
         add_session(inputs, path, roots)
         return inputs
-    inputs.data.append(b"".join(pieces_of(source)))
+    inputs.data.append(b"".join(source_pieces(source)))
     for agent in agents if is_part else ():
         inputs.add_file(str(agent.absolute()))
     return inputs

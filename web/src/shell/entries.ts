@@ -30,6 +30,7 @@ export interface EntryGroup {
 
 const PAGES: [name: string, detail: string, href: string][] = [
   ["Sessions", "all sessions", listHref()],
+  ["Files", "which sessions changed a file, recent edits", "#/files"],
   ["Insights", "usage, cost, statistics, failures, advice", "#/insights"],
   ["Settings", "theme, budgets, prices, folders", "#/settings"],
   ["Starred sessions", "sessions with a star", listHref({ only: { starred: "1" } })],
