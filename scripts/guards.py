@@ -124,7 +124,7 @@ GUARDS = [
         f"{REGULAR} tests/test_disk_cache.py",
     ),
     Guard("storage/safe_open.py", "or status.st_uid == os.geteuid()", "or True", STORE),
-    Guard("storage/safe_open.py", 'flags | getattr(os, "O_NOFOLLOW", 0)', "flags", STORE),
+    Guard("storage/safe_open.py", "open_descriptor(path, flags | _NO_LINK)", "open_descriptor(path, flags)", STORE),
     Guard("storage/safe_open.py", "if size > largest:", "if False:", f"{STORE} {REGULAR}"),
     Guard("disk/cache.py", "if size > LARGEST:", "if False:", STORE),
     Guard("disk/cache.py", " and _has_only_tables(database)", "", STORE),

@@ -1,6 +1,5 @@
 """What someone gives you leads nowhere: no name in it is a path, no link is followed out of it, no map is believed."""
 
-import json
 import os
 import sys
 import tracemalloc
@@ -335,18 +334,3 @@ def test_a_list_of_archives_of_any_form_is_read(home: Path, monkeypatch: pytest.
     for content in (b"", b"{}", b"[" * 100_000, b'[1, null, {}, [], "\\u0000", "../../..", "\\ud800"]', b"\xff"):
         (home / "store" / layout.ARCHIVES).write_bytes(content)
         assert list(reread.sessions()) == []
-
-
-def test_a_request_that_is_too_large_is_refused(home: Path) -> None:
-    from starlette.testclient import TestClient
-
-    from reread.server.library import SessionLibrary
-    from reread.server.routes import LARGEST_BODY, make_app
-
-    path = home / f"claude/projects/-p/{ID}.jsonl"
-    path.write_bytes(session())
-    with TestClient(make_app(SessionLibrary([path], count=False))) as client:
-        body = json.dumps({"action": "x" * LARGEST_BODY}).encode()
-        response = client.post(f"/api/sessions/{ID}/share", content=body)
-        assert response.status_code == 400
-        assert "at most 1 MB" in response.text

@@ -553,3 +553,11 @@ def test_a_folder_that_is_gone_is_looked_for_again(tmp_path: Path, monkeypatch: 
         assert listener.wait("library")
     finally:
         library.close()
+
+
+def test_what_cannot_be_read_is_left_alone_for_a_while(library: SessionLibrary) -> None:
+    library._stop = stop = cast(Any, Mock())
+    library._attempt(lambda: None)
+    assert not stop.wait.called
+    library._attempt(Mock(side_effect=NotFound("gone")))
+    stop.wait.assert_called_once_with(5.0)

@@ -19,9 +19,10 @@ from session_home import Machine
 
 from reread.cli import VERBS
 from reread.cli import _glance as glance
-from reread.cli._glance import Glance, first_kind
+from reread.cli._glance import Glance
 from reread.redaction import vendors
 from reread.redaction.certain import find_certain
+from reread.redaction.suspects import first_kind
 
 TOKEN = "ghp_" + "a8Kd03LmQ92xZbYt7RvW5cNf1HsJ4gPq6uEo"
 TOLD = "has what looks like a secret (github-token)"
@@ -155,3 +156,22 @@ def test_what_is_very_long_is_looked_at_from_its_beginning() -> None:
     assert not seen.is_looking
     seen.see(TOKEN)
     assert seen.kind() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("DB_PASSWORD=hunter2Blue!9", "password"),
+        ('{"host": "db", "password": "Tr0ub4dor&3"}', "password"),
+        (r'"text":"{\"pwd\": \"Zk82mQp1x\"}"', "password"),
+        ("the password is Sommer2024!", "password"),
+        ("postgres://app:s3cr3tPa55@db.internal/x", "url-password"),
+        ("password: changeme1", ""),
+        ("PASSWORD=$DB_PASSWORD2", ""),
+        ("passwordField2 = form.getPassword1()", ""),
+        ("http://localhost:8080/@x", ""),
+        ("password: Sommer", ""),
+    ],
+)
+def test_a_password_is_seen_if_its_name_and_look_leave_no_doubt(text: str, kind: str) -> None:
+    assert first_kind(f"{'word ' * 90}{text} {'word ' * 90}") == kind

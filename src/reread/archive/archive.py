@@ -269,7 +269,7 @@ class Archive:
             raise Misuse(
                 f"Cannot forget {self.name}: it is reread's own; set {layout.ARCHIVE_VARIABLE} to read another instead."
             )
-        if not unlist_archive(self.folder):
+        if not _change_list(lambda listed: [one for one in listed if one != self.folder]):
             known = ", ".join(map(str, layout.listed_archives()))
             which = f"it remembers {known}" if known else "it remembers no other folder than its own"
             raise NotFound(f"reread does not read {self.name} by default; {which}.", path=str(self.folder))
@@ -283,7 +283,7 @@ class Archive:
         if self.is_listed() or os.environ.get(layout.ARCHIVE_VARIABLE, "").strip() or is_bucket_url(self.name):
             return  # a bucket is asked only if it is named
         with suppress(Unwritable):  # it can still be named
-            list_archive(self.folder)
+            _change_list(lambda listed: [*listed, self.folder] if self.folder not in listed else listed)
 
     def versions(self, *sessions: str) -> list[restoring.KeptVersion]:
         """Return all generations of the files of some sessions, or of all."""
@@ -447,18 +447,8 @@ def keep(
     return Archive(to).keep(*sources, root=root, dry_run=dry_run, progress=progress)
 
 
-def list_archive(folder: Path) -> None:
-    """Add a folder to the list of those that are read with Claude Code's own."""
-    _change_list(lambda listed: [*listed, folder] if folder not in listed else listed)
-
-
-def unlist_archive(folder: Path) -> bool:
-    """Take a folder out of the list; False if it was not in it."""
-    return _change_list(lambda listed: [one for one in listed if one != folder])
-
-
 def _change_list(change: Callable[[list[Path]], list[Path]]) -> bool:
-    """Change the list, with nobody else changing it; False if it stays as it is."""
+    """Change the list of archives that are read by default, with nobody else changing it; False if it stays."""
     path = layout.default_store() / layout.ARCHIVES
     try:
         make_private_folder(path.parent)

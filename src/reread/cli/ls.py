@@ -357,7 +357,7 @@ def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[st
 
 def count_lines(path: str, enough: float) -> int:
     """Count the lines of a file, a last one without end included; stop soon after there are more than `enough`."""
-    from reread.disk.transcript_file import open_transcript
+    from reread.disk.states import open_transcript
 
     count, last = 0, b"\n"
     try:

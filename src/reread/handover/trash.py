@@ -253,11 +253,9 @@ def in_use(entry: TrashEntry) -> str:
         busy = running(entry.session, config, written)
         if busy:
             return busy
-    return next((f"{path} was written since" for path in there if not _is_untouched_path(path, staged)), "")
-
-
-def _is_untouched_path(path: str, staged: dict[str, TrashedFile]) -> bool:
-    return path in staged and is_untouched(staged[path])
+    return next(
+        (f"{path} was written since" for path in there if path not in staged or not is_untouched(staged[path])), ""
+    )
 
 
 Finish = Callable[[TrashEntry], None]

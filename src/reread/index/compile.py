@@ -141,6 +141,10 @@ class _Compiler:
                 return self._sessions(node.paths.__contains__)
 
     def _words(self, leaf: Words) -> Any:
+        found = self._unweighted(leaf)
+        return found if leaf.weight == 1 else tantivy.Query.boost_query(found, leaf.weight)
+
+    def _unweighted(self, leaf: Words) -> Any:
         query, should = tantivy.Query, tantivy.Occur.Should
         words = [term(word) for word in leaf.words]
         if max(map(len, words)) > LONGEST:  # not in the index

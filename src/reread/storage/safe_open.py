@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LARGEST_SETTINGS = 1 << 24
 """A file of settings or metadata with more bytes is not read."""
+_CALM = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+"""Flags of every opening: nothing waits, and no process that is started has the file open, too."""
+_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 
 _KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
     (stat.S_ISDIR, errno.EISDIR, "it is a folder; name a .jsonl file in it, or run `reread check` on the folder"),
@@ -43,9 +46,7 @@ def open_descriptor(path: str | Path, flags: int = os.O_RDONLY, mode: int = PRIV
     """Open a regular file and return its descriptor; a new one is private."""
     if os.path.exists(path):
         check_regular(os.stat(path).st_mode, path)  # noqa: PTH116
-    for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    descriptor = os.open(path, flags, mode)
+    descriptor = os.open(path, flags | _CALM, mode)
     try:
         check_regular(os.fstat(descriptor).st_mode, path)  # it may have been replaced since
     except NotRegular:
@@ -61,15 +62,13 @@ def open_plain(path: str | Path) -> io.FileIO:
 
 def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
     """Open a file that must not be a link; nothing waits for a pipe."""
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | _CALM | _NO_LINK, PRIVATE_FILE)
 
 
 def open_own(path: str | Path, flags: int = os.O_RDONLY) -> int:
     """Open a file that only this user can have put there and return its descriptor; raise NotRegular for others."""
     try:
-        descriptor = open_descriptor(path, flags | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = open_descriptor(path, flags | _NO_LINK)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):
             raise NotRegular(error.errno, "it is a link", str(path)) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from reread.base.own_folders import cache_path, data_path
 from reread.base.paths import SAMPLES
 from reread.errors import Misuse
+from reread.storage.safe_open import make_private_folder
 from reread.storage.services import BY_SCHEME, SERVICES
 from reread.storage.services.service import Service
 
@@ -90,9 +91,7 @@ def mirror_folder(url: str) -> Path:
     folder = mirrors_folder() / bucket_folder_name(url)
     _urls[folder] = url
     with suppress(OSError):  # whoever writes into it will say why
-        for above in (*reversed(folder.parents), folder):
-            if not os.path.isdir(above):
-                above.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(folder)
     return folder
 
 

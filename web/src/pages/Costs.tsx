@@ -213,11 +213,11 @@ function Loaded({ report, view, wanted, waiting, route, choose, children }: Load
         </section>
         <section className="why" aria-labelledby="why">
           <h3 id="why">Why</h3>
-          <WhyItCost query={{ since: range[0], until: range[1], ...only }} />
+          <WhyItCost query={{ since: range[0], until: range[1], ...only }} route={route} />
         </section>
       </div>
       {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}
-      <Figures of={GROUP_NAMES[group]}>
+      <Figures of={GROUP_NAMES[group]} place="group">
         <ReportTable
           label={`Usage by ${GROUP_NAMES[group]}`}
           report={report}
@@ -228,7 +228,7 @@ function Loaded({ report, view, wanted, waiting, route, choose, children }: Load
           most={{ count: FIRST_GROUPS, all, href: reportHref(route, { all: all ? null : "1" }) }}
         />
       </Figures>
-      <Figures of={unit}>
+      <Figures of={unit} place="unit">
         <ReportTable
           label={`Usage by ${unit}`}
           report={report}

@@ -17,9 +17,12 @@ interface Props {
   href?(row: ReportRow): string | null;
   /** What else is said of a group. */
   more?(row: ReportRow): ReactNode;
+  /** The class of a bar, and what is listed below it. */
+  className?(row: ReportRow): string | undefined;
+  below?(row: ReportRow): ReactNode;
 }
 
-export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? "", value, text, colour, href, more }: Props) {
+export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? "", value, text, colour, href, more, className, below }: Props) {
   const most = Math.max(...rows.map(value), 0);
   return (
     <ol className="bars">
@@ -37,7 +40,20 @@ export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? ""
             {more?.(row)}
           </>
         );
-        return <li key={at}>{href ? <a href={href(row) ?? undefined} title={visible(String(row[by] ?? ""))}>{cells}</a> : <div>{cells}</div>}</li>;
+        const address = href?.(row);
+        const open = below?.(row);
+        return (
+          <li key={at} className={className?.(row)}>
+            {address ? (
+              <a href={address} title={visible(String(row[by] ?? ""))} aria-expanded={below && Boolean(open)}>
+                {cells}
+              </a>
+            ) : (
+              <div>{cells}</div>
+            )}
+            {open && <div className="below-bar">{open}</div>}
+          </li>
+        );
       })}
     </ol>
   );

@@ -19,7 +19,7 @@ export type ReportOnly = Record<string, string>;
 type Choose = (changes: Record<string, string | null>) => void;
 
 /** The choices of a report that are no filters. */
-const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "calls", "plot", "open", "state", "all", "rows", "failures", "advice", "quarter"]);
+const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "calls", "plot", "open", "state", "all", "rows", "failures", "advice", "quarter", "why", "path"]);
 
 /** The filters among the choices of a report. */
 export const onlyOf = (choices: Record<string, string>): ReportOnly => Object.fromEntries(Object.entries(choices).filter(([name, value]) => value && !OWN.has(name)));
@@ -104,9 +104,9 @@ export function ChangeOf({ was, is, text }: { was: number; is: number; text: str
   );
 }
 
-/** The figures behind a chart, on request. */
-export function Figures({ of, children }: { of: string; children: ReactNode }) {
-  const [shown, setShown] = useKept(`figures of each ${of}`, false);
+/** The figures behind a chart, on request; `place` tells it apart if what it has changes. */
+export function Figures({ of, place = of, children }: { of: string; place?: string; children: ReactNode }) {
+  const [shown, setShown] = useKept(`figures of each ${place}`, false);
   return (
     <>
       <button type="button" className="show-more" aria-expanded={shown} onClick={() => setShown(!shown)}>

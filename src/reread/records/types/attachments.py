@@ -76,46 +76,16 @@ class HookAttachment(AttachmentPayload):
     toolUseID: str | None = None
 
 
-BARE_ATTACHMENTS = (
-    "advisor_stripped",
-    "agent_ask_notice",
-    "agent_mention",
-    "already_read_file",
-    "attention_budget",
-    "async_hook_response_batch",
-    "auto_mode_exit",
-    "bash_output_audience_note",
-    "batching_reminder",
-    "batching_reminder_sent",
-    "companion_intro",
-    "context_efficiency",
-    "cowork_memory_context",
-    "dir_sync_notice",
-    "fork_briefing",
-    "goals",
-    "hook_plugin_listing",
-    "language",
-    "output_style",
-    "output_style_instructions",
-    "peer_mention",
-    "plan_mode_reentry",
-    "plugin_note",
-    "poll_events",
-    "prompt_as_file",
-    "relevant_memories",
-    "sandbox_instructions",
-    "secondary_reminder",
-    "task_status",
-    "team_context",
-    "teammate_mailbox",
-    "thinking_drop",
-    "thinking_stripped",
-    "tool_host_result_lines",
-    "tool_search_usage_reminder",
-    "ultra_effort_exit",
-    "ultrathink_effort",
-    "workflow_keyword_request",
-    "workflow_size_guideline_change",
+BARE_ATTACHMENTS = tuple(
+    """
+    advisor_stripped agent_ask_notice agent_mention already_read_file attention_budget async_hook_response_batch
+    auto_mode_exit bash_output_audience_note batching_reminder batching_reminder_sent companion_intro
+    context_efficiency cowork_memory_context dir_sync_notice fork_briefing goals hook_plugin_listing language
+    output_style output_style_instructions peer_mention plan_mode_reentry plugin_note poll_events prompt_as_file
+    relevant_memories sandbox_instructions secondary_reminder task_status team_context teammate_mailbox thinking_drop
+    thinking_stripped tool_host_result_lines tool_search_usage_reminder ultra_effort_exit ultrathink_effort
+    workflow_keyword_request workflow_size_guideline_change
+    """.split()
 )
 """Attachment types known by name only."""
 

@@ -97,17 +97,11 @@ class DataFlowRecords(StateRecord):
     """Whether these replace all before them."""
 
 
-BARE_STATES = (
-    "artifact-autoreact-ledger",
-    "artifact-comment-monitor",
-    "attribution-snapshot",
-    "ended",
-    "goal",
-    "goal-cleared",
-    "history-suppression",
-    "late-allow-ended",
-    "marble-origami-snapshot",
-    "task-summary",
+BARE_STATES = tuple(
+    """
+    artifact-autoreact-ledger artifact-comment-monitor attribution-snapshot ended goal goal-cleared
+    history-suppression late-allow-ended marble-origami-snapshot task-summary
+    """.split()
 )
 """Record types known by name only."""
 

@@ -23,16 +23,11 @@ class SystemCompactBoundary(System):
     message: Prompt | None = None
 
 
-BARE_SYSTEMS = (
-    "agents_killed",
-    "attribution_snapshot",
-    "late_allow_not_run",
-    "memory_saved",
-    "permission_retry",
-    "post_turn_summary",
-    "shell_cwd",
-    "thinking",
-    "vcs_state_changed",
+BARE_SYSTEMS = tuple(
+    """
+    agents_killed attribution_snapshot late_allow_not_run memory_saved permission_retry post_turn_summary shell_cwd
+    thinking vcs_state_changed
+    """.split()
 )
 """System subtypes known by name only."""
 
@@ -54,23 +49,11 @@ class SystemScreen(System):
     subtype: str | None = "ui_notify"
 
 
-SCREEN_SUBTYPES = (
-    "bridge_state",
-    "checkpoint_done",
-    "cloud_session_delta",
-    "dev_intent",
-    "inherited_asks_settled",
-    "per_turn_effort_changed",
-    "placed",
-    "start_folder",
-    "turn_began_before_init",
-    "ui_focus",
-    "ui_invalidate",
-    "ui_notify",
-    "ui_notify_cancel",
-    "ui_panes",
-    "ui_placed",
-    "ui_scroll",
+SCREEN_SUBTYPES = tuple(
+    """
+    bridge_state checkpoint_done cloud_session_delta dev_intent inherited_asks_settled per_turn_effort_changed placed
+    start_folder turn_began_before_init ui_focus ui_invalidate ui_notify ui_notify_cancel ui_panes ui_placed ui_scroll
+    """.split()
 )
 """Subtypes known by name only."""
 UI_TEXTS = ("ui_log", "ui_status", "ui_toast")
