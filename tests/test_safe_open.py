@@ -76,7 +76,7 @@ VERBS = [
     ["check"],
     ["export", "claude/projects", "-o", "site"],
     ["ls", "--lines", "1-5"],
-    ["ls", "--captured"],
+    ["ls", "--only", "captured"],
 ]
 
 

@@ -473,7 +473,7 @@ class TestDamage:
         write(path, rows(3, 4))
         findings = [finding for finding in reread.check(path) if finding.code == "dropped-records"]
         assert [finding.text.startswith("2 records") for finding in findings] == [True]
-        assert "dropped-records" in cli("check", "-v", str(path))
+        assert "dropped-records" in cli("check", "--full", str(path))
 
     @pytest.mark.parametrize("data", [b"", b"[", b'[{"type":"user"}]', b"\xef\xbb\xbf{}\n", b"{}", b"\0\n\n"])
     def test_whatever_the_file_is_now(self, claude: Path, data: bytes) -> None:

@@ -505,7 +505,7 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("REREAD_MACHINE", "ann-laptop")
     assert run("--demo", "tables", "--to", bucket)[0] == 0
     assert run("tables", "--to", bucket, "--text")[0] != 0
-    assert run("tables", "--to", bucket, "--verify")[0] == 0
+    assert run("tables", "--to", bucket, "--check")[0] == 0
     code, said = run("usage", "--team", bucket, "--by", "project", "--json")
     value = json.loads(said)
     wanted = reread.usage(root=SAMPLES).totals
@@ -544,7 +544,7 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     assert run("digest", "--team", bucket, "--since", "2020-01-01")[0] == 1
     victim = next(Path(bucket).glob("calls/*/*/*.parquet"))
     victim.write_bytes(b"x" + victim.read_bytes())
-    assert run("tables", "--to", bucket, "--verify") == (
+    assert run("tables", "--to", bucket, "--check") == (
         1,
         f"ann-laptop: {victim.relative_to(bucket)}: its content was changed\n1 machine, 1 finding\n",
     )

@@ -32,16 +32,16 @@ OWN: dict[str, list[list[str]]] = {
     "serve": [["--help"]],
     "tail": [["--help"]],
     "capture": [["-q", "--", sys.executable, "-c", "print(1)"]],
-    "search": [["say"], ["say", "--json"], [TOKEN], [r"say \w+", "--regex"]],
-    "show": [*FORMS, [ID, "--raw"], [ID, "--full"], [ID, "--format", "markdown"]],
-    "file": [["app.py", "--at", ID]],
+    "search": [["say"], ["say", "--json"], [TOKEN], [r"say \w+", "--match=regex"]],
+    "show": [*FORMS, [ID, "--format=raw"], [ID, "--full"], [ID, "--format", "markdown"]],
+    "file": [["app.py", ID]],
     "diff": [[f"{ID}:1", f"{ID}:2"], [f"{ID}:1", f"{ID}:2", "--json"]],
     "blame": [["app.py"], ["app.py", "--json"]],
     "usage": [*FORMS, ["--by", "session"], ["--list"]],
     "stats": [*FORMS, ["--list"], ["--by", "command"]],
     "sql": [["select * from sessions"], ["--text", "select * from messages"], ["--json", "select * from calls"]],
-    "resume": [[ID, "--print"]],
-    "replay": [[ID, "--instant"]],
+    "resume": [[ID, "--dry-run"]],
+    "replay": [[ID, "--speed=instant"]],
     "delete": [[ID, "--dry-run"], [ID, "--dry-run", "--json"]],
     "export": [[ID], [ID, "-f", "jsonl"], [ID, "-f", "html"], [ID, "-o", "it.html"]],
 }
@@ -79,7 +79,9 @@ def test_a_page_of_a_session_with_a_token_is_told(machine: Machine) -> None:
 
 
 def test_a_token_in_a_session_that_is_followed_is_told(machine: Machine) -> None:
-    with subprocess.Popen([*REREAD, "tail", ID, "--last", "9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tail:
+    with subprocess.Popen(
+        [*REREAD, "tail", ID, "--limit", "9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as tail:
         assert tail.stdout is not None and tail.stderr is not None
         while TOKEN.encode() not in tail.stdout.readline():
             pass

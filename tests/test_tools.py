@@ -294,7 +294,7 @@ def _flat(nodes: list[Node]) -> Iterator[Node]:
         yield from _flat(getattr(node, "nodes", []))
 
 
-def real_calls() -> Iterator[tuple[Path, reread.Call]]:
+def real_calls() -> Iterator[tuple[Path, reread.value_types.Call]]:
     own, here, *others = (sorted(folder.rglob("*.jsonl")) for folder in (SAMPLES, *REAL))
     for path in (*own, *some(here, 3), *(path for paths in others for path in some(paths, 6))):
         if path.name in ("truth.jsonl", "journal.jsonl", "history.jsonl"):

@@ -64,7 +64,7 @@ class LocatedFile(NamedTuple):
         try:
             yield from self._pieces()
         except (OSError, BadFrame) as error:
-            reason = error if isinstance(error, OSError) else OSError(0, f"{error}; run `reread keep --verify`")
+            reason = error if isinstance(error, OSError) else OSError(0, f"{error}; run `reread keep --check`")
             raise Unreadable.at(self.path, reason) from error
 
     def _pieces(self) -> Iterator[bytes]:

@@ -176,13 +176,13 @@ def find_entries(names: Sequence[str], restored: list[TrashEntry]) -> list[Trash
         batches = {entry.batch for entry in restored or known[:1]}
         found = [entry for entry in known if entry.batch in batches]
         if not found:
-            raise why or NotFound("The trash is empty; run `reread ls --trash` to list it.")
+            raise why or NotFound("The trash is empty; run `reread ls --only trash` to list it.")
         return found
     chosen: dict[tuple[str, str], TrashEntry] = {}
     for name in names:
         entry = choose_entry(name, known)
         if entry is None:
-            raise why or NotFound(f"No session {name!r} is in the trash; run `reread ls --trash` to list it.")
+            raise why or NotFound(f"No session {name!r} is in the trash; run `reread ls --only trash` to list it.")
         chosen[entry.key] = entry
     return list(chosen.values())
 

@@ -90,7 +90,7 @@ class SearchQuestion(msgspec.Struct, frozen=True):
             return cls((), (required_words(pattern.pattern), *filters), strict=True, pattern=pattern)
         tree, signs = parse_query(query), signed_words(query)
         if query.strip() and tree == And(()) and not filters:
-            raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")
+            raise Misuse(f"No words in {query!r}; search for signs with --match exact, or in quotes.")
         if strict or not is_plain(query):
             has_words = next(wanted(tree), None) is not None
             words, others = ((tree,), ()) if has_words else ((), (tree,))

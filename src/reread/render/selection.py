@@ -125,7 +125,7 @@ def selection_at(session: Session, selection: Selection = EVERYTHING) -> Selecti
         raise Misuse("An API request is shown by show, context and diff; name a turn or a call, as in 8c1f:3.2.")
     if at.path is None and at.turn is None:
         return selection
-    if selection.turns != (1, None) or selection.path is not None:
+    if selection.path is not None or (at.turn is not None and selection.turns != (1, None)):
         raise Misuse(f"Cannot choose turns or a path of {at.place}; name the session alone.")
     turns = turns_at(session.conversation, at)
     calls = (call_at(session.conversation, at).id,) if at.call is not None else selection.calls

@@ -59,7 +59,7 @@ class FileSecrets(msgspec.Struct):
 
 
 class SecretsReport(msgspec.Struct):
-    """The result of `reread secrets`."""
+    """The result of `reread share --check`."""
 
     files: list[FileSecrets]
     """The files in which something was found."""

@@ -330,7 +330,7 @@ def reader_of(file: io.FileIO | KeptFile) -> ReadAt:
 
 def damaged(path: str, offset: int, error: BadFrame) -> OSError:
     """Return the error for a kept file that cannot be read."""
-    reason = f"damaged at byte {offset} ({error}); run `reread keep --verify`"
+    reason = f"damaged at byte {offset} ({error}); run `reread keep --check`"
     return OSError(errno.EIO, reason, path)
 
 
