@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
@@ -17,12 +17,14 @@ from reread.disk.desktop import desktop_folders
 from reread.disk.filenames import unicode_stem
 from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
-from reread.records.envelope import RecordEnvelope, decode_envelope
 from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
 from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, original_names, superseded_name
 from reread.storage.prompt_history import PASTES, is_prompts
 from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
 from reread.storage.user_paths import data_folder, expand_path, is_mirror, typed_path
+
+if TYPE_CHECKING:
+    from reread.records.envelope import RecordEnvelope
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -465,17 +467,13 @@ def agent_types(paths: Iterable[str]) -> dict[str, str]:
 
 def first_envelope(path: Path) -> RecordEnvelope | None:
     """Return the envelope of the first record with a session id, if it is among the first eight."""
-    try:
-        with io.BufferedReader(open_regular(path)) as file:
-            for line, _ in zip(file, range(8), strict=False):
-                try:
-                    envelope = decode_envelope(line)
-                except jsontext.DECODE_ERRORS:
-                    continue
-                if envelope.sessionId:
+    from reread.records.envelope import decode_envelope  # loaded late: a list of known sessions reads no record
+
+    with suppress(OSError), io.BufferedReader(open_regular(path)) as file:
+        for line, _ in zip(file, range(8), strict=False):
+            with suppress(*jsontext.DECODE_ERRORS):
+                if (envelope := decode_envelope(line)).sessionId:
                     return envelope
-    except OSError:
-        return None
     return None
 
 

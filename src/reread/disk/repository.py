@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from reread.base.late_pattern import late_pattern
 from reread.base.paths import is_local
 from reread.base.text import short_cache
 from reread.storage.safe_open import open_plain
@@ -12,8 +12,8 @@ from reread.storage.safe_open import open_plain
 GIT = ".git"
 MAX_POINTER = 4096
 """Bytes read of the file that a worktree has instead of a folder."""
-_CLAUDE_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
-_WORKTREE_OF = re.compile(r"gitdir: *+(.+?)[/\\]\.git[/\\]worktrees[/\\]")
+_CLAUDE_WORKTREE = late_pattern(r"[/\\]\.claude[/\\]worktrees[/\\]")
+_WORKTREE_OF = late_pattern(r"gitdir: *+(.+?)[/\\]\.git[/\\]worktrees[/\\]")
 
 
 @short_cache(4096)
