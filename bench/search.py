@@ -23,6 +23,11 @@ from reread.disk.file_set import find_files
 from reread.index.update import refresh
 refresh(find_files(prompts=True), wait=9)
 """
+WHOLE_PASS = """
+from reread.dataset.whole_pass import make_pass
+from reread.session.pass_process import PassJob
+make_pass(iter([PassJob()]))
+"""
 PATTERNS = (r"\w+Handler\(", r"def \w+_test", r"raise \w+Error", r"import (os|sys)\b", r"TODO:? \w+")
 QUERIES = (
     "self",
@@ -146,7 +151,7 @@ def day(plan: Plan) -> Iterator[Row]:
     said = ", ".join(f"{verb[0]} {cpu:.1f}" for verb, cpu in zip(verbs, alone, strict=True))
     yield Row(f"the first day over {raw / 1e6:.0f} MB, one verb after another", f"{sum(alone):.1f} s CPU: {said}")
     use(plan, built=False)
-    build = measure.run([sys.executable, "-m", "reread.dataset.whole_pass", "{}"]).cpu
+    build = measure.run([sys.executable, "-c", WHOLE_PASS]).cpu
     again = [measure.run([*program, *verb]).cpu for verb in verbs]
     yield Row(
         "all parts in one pass, as the reader and a first verb in a terminal do",

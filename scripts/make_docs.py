@@ -355,14 +355,18 @@ def _class(thing: type) -> Iterator[str]:
     above = thing.__bases__[0].__name__
     stated = {row[0].partition("(")[0]: row for row in _members(thing)}  # a class states again what differs in it
     rows = [row for name, row in stated.items() if not is_internal(thing, name)]
-    if rows:
-        yield ""
-        if above in PUBLIC:
-            yield f"What a [{above}](#{above.lower()}) has, and:"
-            yield ""
-        yield "| name | type | what it is |"
-        yield "|---|---|---|"
-        yield from (f"| `{_cell(name)}` | `{_cell(kind)}` | {_cell(text)} |" for name, kind, text in rows)
+    if above in PUBLIC and rows:
+        yield from ("", f"What a [{above}](#{above.lower()}) has, and:")
+    plain = [f"`{name}` {kind}" for name, kind, text in rows if not text]
+    if plain:
+        yield from ("", *_wrapped(", ".join(plain)))
+    if len(plain) < len(rows):
+        yield from ("", "| name | type | what it is |", "|---|---|---|")
+        yield from (f"| `{_cell(name)}` | `{_cell(kind)}` | {_cell(text)} |" for name, kind, text in rows if text)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _members(thing: type) -> Iterator[tuple[str, str, str]]:
@@ -473,7 +477,8 @@ def _signature(thing: Any) -> str:
     line = f"{thing.__name__}({', '.join(given)}){returns}"
     if len(line) <= 100:
         return line
-    return f"{thing.__name__}(\n" + "".join(f"    {part},\n" for part in given) + f"){returns}"
+    filled = _wrapped(", ".join(part.replace(" ", "\0") for part in given) + ",")  # a parameter stays on its line
+    return "\n".join([f"{thing.__name__}(", *(f"    {line}".replace("\0", " ") for line in filled), f"){returns}"])
 
 
 def _default(parameter: inspect.Parameter, shown: str) -> str:
@@ -568,9 +573,8 @@ def tool_section() -> str:
         lines.append(f"| {names} | {_hint(tool.input)} | {_hint(tool.result)} |")
     for name in tool_types.__all__:
         struct = getattr(tool_types, name)
-        lines += ["", f"**`{name}`** {_doc(struct)}"]
         fields = [_field(field) for field in msgspec.structs.fields(struct)]
-        lines += ["", *textwrap.wrap(", ".join(fields), 120, break_long_words=False)] if fields else []
+        lines += ["", *_wrapped(" ".join([f"**`{name}`** {_doc(struct)}", ", ".join(fields)]))]
     return "\n".join(lines) + "\n"
 
 

@@ -301,11 +301,11 @@ def test_one_large_file_is_read_by_one_process(tree: Path, monkeypatch: pytest.M
 
 def test_the_files_of_a_process_that_died_are_read_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "process_count", lambda size: 2)
-    monkeypatch.setattr(workers, "run_worker", _die)
+    monkeypatch.setattr(workers, "send_results", _die)
     assert output(tree, cache=False) == 4
 
 
-def _die(pipe: Any, jobs: Any, buffer: Any) -> None:
+def _die(*_: Any) -> None:
     os._exit(1)
 
 

@@ -14,9 +14,10 @@ from batches import each, table
 from effort import one_in
 
 import reread
+from reread.accounting.billing import UsageEntry
 from reread.accounting.digest import file_digest
 from reread.accounting.prices import bundled_prices
-from reread.accounting.responses import ResolvedResponse, resolved_responses
+from reread.accounting.responses import resolve
 from reread.accounting.workers import ScanJob, read
 from reread.reports.usage_report import usage_of
 
@@ -49,12 +50,11 @@ def transcripts(scenario: Path) -> list[Path]:
 
 
 @cache
-def counted(scenario: Path) -> dict[str, ResolvedResponse]:
+def counted(scenario: Path) -> dict[str, UsageEntry]:
     """Return the responses in the transcripts of a scenario, by message id."""
-    found = resolved_responses(
-        [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in transcripts(scenario)], bundled_prices()
-    )
-    by_id = {resolved.best.id: resolved for resolved in found}
+    digests = [file_digest(str(path), read(ScanJob(str(path), 0))[1]) for path in transcripts(scenario)]
+    found = [entry for entry in resolve(digests, bundled_prices()) if entry.responses]
+    by_id = {str(entry.message): entry for entry in found}
     assert len(by_id) == len(found), "a response was counted twice"
     return by_id
 
@@ -82,22 +82,22 @@ def test_every_response_is_counted_once_with_the_tokens_of_the_api(scenario: Pat
     found, truth = counted(scenario), api_usage(scenario)
     assert set(truth) <= set(found)
     for id, usage in truth.items():
-        charge = found[id].best.charge
+        charge = found[id]
         split = usage.get("cache_creation") or {}
         assert charge.input == usage["input_tokens"]
         assert charge.read == usage["cache_read_input_tokens"]
         assert charge.write_1h == split.get("ephemeral_1h_input_tokens", 0)
         assert charge.write_5m + charge.write_1h == usage["cache_creation_input_tokens"]
         assert charge.output <= usage["output_tokens"]
-        if found[id].best.ended and not scenario.name.startswith(CUT_SHORT):
+        if not found[id].unconfirmed and not scenario.name.startswith(CUT_SHORT):
             assert charge.output == usage["output_tokens"]
 
 
 @every_scenario
 def test_responses_with_too_little_output_are_unconfirmed(scenario: Path) -> None:
     found, truth = counted(scenario), api_usage(scenario)
-    short = {id for id, usage in truth.items() if found[id].best.charge.output < usage["output_tokens"]}
-    unconfirmed = {id for id, resolved in found.items() if not resolved.best.ended}
+    short = {id for id, usage in truth.items() if found[id].output < usage["output_tokens"]}
+    unconfirmed = {id for id, entry in found.items() if entry.unconfirmed}
     if not scenario.name.startswith(("stream_cut",)):
         assert short <= unconfirmed
     if scenario.parent.name in FINAL and not scenario.name.startswith(CUT_SHORT) and scenario.name != "tui_interrupt":
@@ -121,7 +121,7 @@ def test_a_stream_beside_the_transcript_adds_no_tokens(scenario: Path) -> None:
 
 def has_side_calls(scenario: Path) -> bool:
     """True if the API answered something that is in no transcript, or a response was cut off."""
-    ended = {id for id, resolved in counted(scenario).items() if resolved.best.ended}
+    ended = {id for id, entry in counted(scenario).items() if not entry.unconfirmed}
     return set(plain.truth(scenario)) != ended or scenario.name.startswith(CUT_SHORT)
 
 
@@ -149,9 +149,9 @@ def test_most_scenarios_have_no_side_calls() -> None:
 def test_resumes_and_forks_count_nothing_twice(scenario: Path) -> None:
     truth = {id: usage["output_tokens"] for id, usage in api_usage(scenario).items()}
     usage = totals(scenario, with_streams=True)
-    known = {id: resolved for id, resolved in counted(scenario).items() if id in truth}
+    known = {id: entry for id, entry in counted(scenario).items() if id in truth}
     assert usage.responses == len(counted(scenario))
-    if all(resolved.best.ended for resolved in known.values()) and len(known) == usage.responses:
+    if not any(entry.unconfirmed for entry in known.values()) and len(known) == usage.responses:
         assert usage.output_tokens == sum(truth.values())
     if scenario.parent.name in FINAL and plain.streams(scenario):
         assert usage.reported_cost_usd == pytest.approx(usage.cost_usd, abs=1e-9)

@@ -320,7 +320,8 @@ def write_calls(
         ("Bash", RULE, None, "allow `Bash(git push:*)` in `permissions.allow`"),
         ("Bash", "PreToolUse:Bash hook error: [guard]: no", "permission-rule", "narrow the matcher of that hook"),
         ("Bash", "Bash operation blocked by hook:\n- no", None, "narrow the matcher of that hook"),
-        ("Bash", "The owner says no", "permission-rule", "allow `Bash(git push:*)`"),
+        ("Bash", "The owner says no", "permission-rule", ""),  # so the client calls a no of whoever uses the SDK
+        ("Bash", "The owner says no", None, ""),
         ("WebFetch", "Claude requested permissions to use WebFetch, but", None, "allow `WebFetch` in"),
         ("Bash", RULE, "user-rejected", ""),
         ("Bash", PERSON, None, ""),
@@ -375,6 +376,18 @@ def test_one_denial_in_several_projects_is_one_piece_of_advice(tmp_path: Path) -
     (found,) = reread.advise(root=tmp_path).items  # that `ls` finds nothing is no failure to mend
     assert (found.subject, found.count, found.project) == ("git push", 3, None)
     assert found.text == "A rule denied `git push` 3 times in 3 projects" and "--project" not in found.command
+
+
+def test_a_command_that_fails_in_several_projects_is_one_piece_of_advice(tmp_path: Path) -> None:
+    fails = ("PowerShell", "deploy up", "Exit code 1")
+    for at in range(6):
+        calls = [fails] * 2 if at != 4 else [fails, *[("PowerShell", "deploy up", "")] * 6]  # there it mostly works
+        write_calls(tmp_path, calls, cwd=f"/work/{('a', 'b', 'c')[at // 2]}", at=at)
+    (found,) = reread.advise(root=tmp_path).items
+    assert (found.count, found.project) == (8, None)
+    assert found.text == "8 of 8 commands that run `deploy up` failed (exit 1) in 2 projects"
+    assert found.command.split()[-5:] == ["--tool", "PowerShell", "--state", "failed", "--list"]
+    assert [place.session[-1] for place in found.places] == ["3", "2", "1", "0"]
 
 
 def test_breaks_that_nobody_can_explain_are_one_piece_of_advice(tmp_path: Path) -> None:

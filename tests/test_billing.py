@@ -81,16 +81,13 @@ def test_a_total_has_a_cost_if_any_part_of_it_has_a_price(parts: tuple[Usage, ..
     assert total(reversed(parts)).cost_usd == cost
 
 
-def test_a_sum_has_a_price_as_soon_as_one_of_its_sums_has() -> None:
-    without, priced = UsageSum(), UsageSum()
-    without.responses = priced.responses = 1
-    without.add_cost("x", None)
-    priced.add_cost("y", 0)
-    assert without.to_usage().cost_usd is None
-    without.add(priced)
-    assert without.to_usage().cost_usd == 0.0
-    without.add(UsageSum())
-    assert without.to_usage().cost_usd == 0.0
+def test_a_sum_has_a_price_as_soon_as_one_of_its_parts_has() -> None:
+    out = UsageSum()
+    out.responses = 1
+    out.add_cost("x", None)
+    assert out.to_usage().cost_usd is None
+    out.add_cost("y", 0)
+    assert out.to_usage().cost_usd == 0.0
 
 
 def test_nothing_is_counted_where_nothing_was_used() -> None:
@@ -197,12 +194,11 @@ def test_a_later_event_of_a_stream_leaves_out_what_did_not_change() -> None:
 
 
 def test_a_sum_adds_every_count() -> None:
-    one, all_of_them = UsageSum(), UsageSum()
-    one.responses = 1
-    one.add_charge(Charge(MODEL, 1, 2, 3, 4, 5, 6), 7_000)
+    out = UsageSum()
+    out.responses = 3
     for _ in range(3):
-        all_of_them.add(one)
-    assert all_of_them.to_usage() == Usage(3, 3, 6, 9, 12, 15, 18, cost_usd=21e-9)
+        out.add_charge(Charge(MODEL, 1, 2, 3, 4, 5, 6), 7_000)
+    assert out.to_usage() == Usage(3, 3, 6, 9, 12, 15, 18, cost_usd=21e-9)
     assert Charge(MODEL).counts == (0, 0, 0, 0, 0, 0) and not Charge(MODEL).mode
 
 

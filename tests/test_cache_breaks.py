@@ -610,7 +610,7 @@ def test_records_tell_that_a_session_was_taken_up_again(
         (10_000, "partly_cached", "nothing after turn 1 was read"),
         (15_000, "partly_cached", "nothing after turn 2 was read"),
         (20_000, "partly_cached", "nothing after an earlier request of turn 3 was read"),
-        (11_000, "unknown", ""),
+        (11_000, "unknown", "11k of 25k tokens were read"),
     ],
 )
 def test_where_the_reading_ended_is_told_if_a_request_ended_there(read_again: int, cause: str, said: str) -> None:
@@ -663,7 +663,7 @@ FORGOTTEN = ("unknown", "none", "nothing was read")
             {"effort": "high"},
             {"effort": "low"},
             {"read_tokens": 15_001, "written": 11_000},
-            ("unknown", "none", ""),
+            ("unknown", "none", "15k of 25k tokens were read"),
         ),
         (
             {"effort": "high"},

@@ -1,6 +1,6 @@
 """Records to a conversation: what joins, what pairs, what forks, and what became of each line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,24 +44,19 @@ from reread.session.changes import change_of
 from reread.session.session import Session, threads_of
 
 
+def texts(part: Any) -> list[str]:
+    """The texts of its messages."""
+    return [message.text for message in part.messages]
+
+
 def kinds(conversation: Any) -> list[str]:
     """The kinds of its messages."""
     return [message.kind for message in conversation.messages]
 
 
-def texts(conversation: Any) -> list[str]:
-    """The texts of its messages."""
-    return [message.text for message in conversation.messages]
-
-
 def prompts(conversation: Any) -> list[str | None]:
     """What opened each turn of the active branch."""
     return [turn.prompt.text if turn.prompt else None for turn in conversation.turns]
-
-
-def types(message: reread.Message) -> list[str]:
-    """The types of its blocks."""
-    return [block.type for block in message.blocks]
 
 
 def fates(conversation: Any) -> list[str]:
@@ -74,73 +69,513 @@ def reasons(conversation: Any) -> list[str]:
     return [entry.reason for entry in conversation.ledger]
 
 
+FIGURES: dict[str, Callable[[Any], Any]] = {
+    "agents": lambda session: {id: texts(agent) for id, agent in session.agents.items()},
+    "attached": lambda session: [list(call.attached) for call in session.calls],
+    "branches": lambda session: [texts(branch) for branch in session.branches],
+    "compactions": lambda session: [
+        (one.line, one.micro, one.boundary is not None, one.summary and one.summary.text) for one in session.compactions
+    ],
+    "data": lambda session: [call.data for call in session.calls],
+    "fates": fates,
+    "flags": lambda session: [sorted(message.flags) for message in session.messages],
+    "ids": lambda session: [message.id for message in session.messages],
+    "kinds": kinds,
+    "linked": lambda session: [call.agent and call.agent.id for call in session.calls],
+    "notices": lambda session: [[session.messages[n].text for n in call.notices] for call in session.calls],
+    "ok": lambda session: [call.ok for call in session.calls],
+    "preserved": lambda session: [one.preserved for one in session.compactions],
+    "prompts": prompts,
+    "reasons": reasons,
+    "repeats": lambda session: [entry.of for entry in session.ledger],
+    "results": lambda session: [call.result and call.result.content for call in session.calls],
+    "roles": lambda session: {message.role for message in session.messages},
+    "stops": lambda session: [message.stop_reason for message in session.messages],
+    "texts": texts,
+    "title": lambda session: session.title,
+    "tokens": lambda session: [(one.pre_tokens, one.post_tokens) for one in session.compactions],
+    "turns": lambda session: [texts(turn) for turn in session.turns],
+    "types": lambda session: [[block.type for block in message.blocks] for message in session.messages],
+    "uuids": lambda session: [message.uuids for message in session.messages],
+}
+"""What a session says of its messages, calls, agents, branches and records, each in order."""
+
+
+def shows(*records: Object, **expected: Any) -> tuple[Sequence[Object], dict[str, Any]]:
+    """Records, and figures of the session that they make."""
+    return records, expected
+
+
+def side(record: Object, uuid: str, parent: str | None, **more: Any) -> Object:
+    """A record of a sidechain."""
+    return {**record, "isSidechain": True, "uuid": uuid, "parentUuid": parent, **more}
+
+
+def boundary(**more: Any) -> Object:
+    """A compaction's boundary."""
+    figures = {"trigger": "auto", "preTokens": 900, "postTokens": 90, **more.pop("figures", {})}
+    return system("compact_boundary", "Conversation compacted", parentUuid=None, **more) | {"compactMetadata": figures}
+
+
+def summary(words: str = "This session is being continued", **more: Any) -> Object:
+    """A compaction's summary."""
+    return user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True, **more)
+
+
+def retold(record: Object, uuid: str, **more: Any) -> Object:
+    """A progress record that retells what an agent was told or said."""
+    said = {"type": record["type"], "message": record["message"], "uuid": uuid, **more}
+    return progress("agent_progress", {"agentId": "ag", "message": said}, parentToolUseID="t1")
+
+
+def preserves(**kept: Any) -> list[Object]:
+    """A session with a compaction that preserves messages."""
+    return [user("a"), user("b"), reply("c"), boundary(figures=kept), summary()]
+
+
+MADE_UP = reply("No response requested.")
+MADE_UP["message"]["model"] = "<synthetic>"
+START = event("message_start", message={"id": "msg_1", "role": "assistant", "model": "m", "content": []})
+OPEN = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+DONE = {"type": "result", "subtype": "success", "session_id": SESSION}
+
+
+def delta(words: str, index: int = 0) -> Object:
+    """A piece of text."""
+    return event("content_block_delta", index=index, delta={"type": "text_delta", "text": words})
+
+
+def grown(*records: Object) -> reread.Session:
+    """A stream of these records."""
+    return read(*streamed(*records))
+
+
+def streamed(*records: Object) -> list[Object]:
+    """Records as a stream has them."""
+    return [printed(record) for record in records]
+
+
+NOTICE = "<task-notification><task-id>a</task-id><tool-use-id>t1</tool-use-id><status>completed</status>"
+NOTICE += "<summary>All green</summary></task-notification>"
+FORKED = [user("a"), reply("b"), user("c"), user("d", parentUuid="u2")]
+HISTORY = told(user("a"), reply("b"))
+ONE_SUMMED = {"type": "summary", "summary": "summed up", "leafUuid": "u1"}
+
+MESSAGES = {
+    "lines of one response are one message, whatever stands between": shows(
+        user("go"),
+        reply(thinking("hm"), id="msg_1"),
+        reply(use("t1"), id="msg_1"),
+        answer(result("t1")),
+        state("file-history-snapshot", messageId="u1", snapshot={}),
+        reply("and more", id="msg_1"),
+        reply("next", id="msg_2"),
+        ids=["u1", "msg_1", "msg_2"],
+        types=[["text"], ["thinking", "tool_use", "text"], ["text"]],
+        uuids=[["u1"], ["u2", "u3", "u6"], ["u7"]],
+        fates=["shown", "shown", "merged", "paired", "state", "merged", "shown"],
+    ),
+    **{
+        f"an exact repeat is dropped: {block['type']}": shows(
+            *(user("go"), reply(block), reply(block), reply("end")),
+            types=[["text"], [block["type"], "text"]],
+            fates=["shown", "shown", "duplicate", "merged"],
+            repeats=[None, None, 2, None],
+        )
+        for block in (text("same"), thinking("same"), use("t1"), {"type": "new", "x": 1})
+    },
+    "a repeat is found behind other blocks": shows(
+        *(user("go"), reply("a"), reply("b"), reply("a"), reply(thinking("c")), reply("b")),
+        types=[["text"], ["text", "text", "thinking"]],
+        fates=["shown", "shown", "merged", "duplicate", "merged", "duplicate"],
+    ),
+    "the same text in another message is no repeat": shows(
+        *(user("go"), reply("Done.", id="msg_1"), reply("Done.", id="msg_2")), texts=["go", "Done.", "Done."]
+    ),
+    "content that repeats all and adds replaces": shows(
+        *(user("go"), reply("a"), reply("a", "b"), reply("a", "b", use("t1"))),
+        types=[["text"], ["text", "text", "tool_use"]],
+        texts=["go", "a\n\nb"],
+        ok=[None],
+    ),
+    "a line that repeats some blocks adds the others": shows(
+        *(user("go"), reply("a"), reply("b"), reply("b", "c")), texts=["go", "a\n\nb\n\nc"]
+    ),
+    "a response that never stopped is shown": shows(
+        *(user("go"), reply("half", stop_reason=None)), texts=["go", "half"], stops=[None, None]
+    ),
+    "the stop reason is the one that a line states": shows(
+        *(user("go"), reply("a", stop_reason="tool_use"), reply(use("t1"), stop_reason=None)), stops=[None, "tool_use"]
+    ),
+    "without an id each record is a message of its own": shows(
+        *(user("go"), reply("a", id=None), reply("b", id=None)), ids=["u1", "u2", "u3"]
+    ),
+    "the same uuid twice is one record": shows(
+        *(user("go"), reply("a"), user("go", uuid="u1", parentUuid=None)),
+        texts=["go", "a"],
+        fates=["shown", "shown", "duplicate"],
+        reasons=["starts prompt u1", "starts response msg_1", "repeats line 1"],
+    ),
+    "other words of a response under a uuid that is taken are shown with it": shows(
+        *(user("go"), reply("a", uuid="x"), reply("b", uuid="x")), texts=["go", "a\n\nb"]
+    ),
+    "a second result with other words is attached to its call": shows(
+        *(user("go"), reply(use("t1")), answer(result("t1", "one"), uuid="r"), answer(result("t1", "two"), uuid="r")),
+        *(answer(result("t1", "three"), uuid="s"), answer(result("t1", "one"), uuid="t")),
+        results=["one"],
+        attached=[[3, 4]],
+        fates=["shown", "shown", *["paired"] * 4],
+    ),
+    "the same uuid on another type is another record": shows(
+        *(user("/cost"), system("local_command", "free", uuid="u2"), reply("free", uuid="u2")),
+        kinds=["command", "output", "response"],
+    ),
+    "an API error is no response": shows(
+        *(user("go"), reply("API Error: 529", isApiErrorMessage=True)), kinds=["prompt", "error"], flags=[[], ["error"]]
+    ),
+    "what the client made up is a notice": shows(user("go"), MADE_UP, kinds=["prompt", "notice"]),
+    "what the stream took back is marked": shows(
+        printed(reply("wrong", id="msg_1"), uuid="u1"),
+        printed(reply("right", id="msg_2"), uuid="u2", supersedes=["u1"]),
+        flags=[["superseded"], []],
+    ),
+}
+PARTIALS = {
+    "pieces grow the message in progress": shows(
+        *streamed(START, OPEN, delta("Hel"), delta("lo")),
+        ids=["msg_1"],
+        roles={"assistant"},
+        texts=["Hello"],
+        fates=["shown", "merged", "merged", "merged"],
+    ),
+    "the whole line replaces its pieces": shows(
+        *streamed(START, OPEN, delta("Hel"), reply("Hello"), delta("lo")), texts=["Hello"]
+    ),
+    "only the block that came whole is replaced": shows(
+        *streamed(START, OPEN, delta("one"), reply("one")),
+        *streamed(event("content_block_start", index=1, content_block={"type": "text", "text": ""}), delta("tw", 1)),
+        texts=["one\n\ntw"],
+    ),
+    "pieces without a beginning are accounted for": shows(*streamed(delta("lost")), texts=[], fates=["state"]),
+    "an agent's pieces are the agent's": shows(
+        printed(reply(use("t1", "Task", prompt="look"))),
+        *(printed(piece, parent="t1") for piece in (START, OPEN, delta("Looking"))),
+        texts=[""],
+        agents={"t1": ["Looking"]},
+    ),
+}
+CALLS = {
+    "several results in one record": shows(
+        user("go"),
+        reply(use("t1"), use("t2"), use("t3")),
+        answer(result("t3", "third"), result("t1", "first", is_error=True)),
+        ok=[False, None, True],
+        results=["first", None, "third"],
+        fates=["shown", "shown", "paired"],
+    ),
+    "a list of structured results is dealt out": shows(
+        *(reply(use("t1"), use("t2")), answer(result("t2"), result("t1"), data=[{"n": 2}, {"n": 1}])),
+        data=[{"n": 1}, {"n": 2}],
+    ),
+    **{
+        f"the structured result is kept in any shape: {data}": shows(
+            reply(use("t1")), answer(result("t1"), data=data), data=[data]
+        )
+        for data in ("text", ["list"], {"a": 1}, None, 5)
+    },
+    "a result may come before its call": shows(
+        *(user("go"), answer(result("t1", "early", is_error=True)), reply(use("t1"))),
+        ok=[False],
+        results=["early"],
+        fates=["shown", "paired", "shown"],
+    ),
+    "a result may stand between the lines of its message": shows(
+        *(user("go"), reply(use("t1")), answer(result("t1")), reply(use("t2")), answer(result("t2"))),
+        ok=[True, True],
+        texts=["go", ""],
+    ),
+    "an orphan result is kept": shows(
+        *(user("go"), answer(result("nobody"))),
+        texts=["go"],
+        ok=[],
+        fates=["shown", "orphan"],
+        reasons=["starts prompt u1", "a result whose call is not in this file"],
+    ),
+    "a result without a name answers by position": shows(
+        *(user("go"), reply(use("t1")), answer(result(None, "here"))),
+        ok=[True],
+        results=["here"],
+        reasons=["starts prompt u1", "starts response msg_1", "result of call t1 (Bash) by position"],
+    ),
+    "results without names answer in order": shows(
+        *(reply(use("t1"), use("t2")), answer(result(None, "one")), answer(result(None, "two"))), results=["one", "two"]
+    ),
+    "results without names in one record answer in order": shows(
+        *(reply(use("t1"), use("t2")), answer(result(None, "one"), result(None, "two"))), results=["one", "two"]
+    ),
+    "a result beside words is on its call, and the words are shown": shows(
+        *(reply(use("t1")), user([result("t1", "no", is_error=True), text("Do it otherwise")])),
+        ok=[False],
+        texts=["", "Do it otherwise"],
+        types=[["tool_use"], ["text"]],
+    ),
+    "a result that names no call beside words is on its call only": shows(
+        *(reply(use("t1")), user([result(None, "here"), text("Go on")])),
+        results=["here"],
+        types=[["tool_use"], ["text"]],
+    ),
+    "the first answer stays": shows(
+        *(reply(use("t1")), answer(result("t1", "one")), answer(result("t1", "two"))),
+        results=["one"],
+        fates=["shown", "paired", "paired"],
+    ),
+    "progress and other attachments go with the call": shows(
+        reply(use("t1")),
+        progress("bash_progress", {"output": "."}, toolUseID="x", parentToolUseID="t1"),
+        attachment("structured_output", {"toolUseID": "t1", "data": {}}),
+        answer(result("t1")),
+        attached=[[1, 2]],
+        fates=["shown", "attached", "attached", "paired"],
+    ),
+    "a background task reports back to its call": shows(
+        *(user("go"), reply(use("t1", "Agent")), answer(result("t1")), user(NOTICE)), notices=[["All green"]]
+    ),
+    "a queued report reaches its call": shows(
+        reply(use("t1", "Agent")),
+        attachment("queued_command", {"prompt": NOTICE, "commandMode": "task-notification"}),
+        notices=[["All green"]],
+    ),
+}
+AGENTS = {
+    "two interleaved sidechains are two agents": shows(
+        user("go"),
+        reply(use("t1", "Task", prompt="one"), use("t2", "Task", prompt="two")),
+        *(side(user("one"), "a1", None), side(user("two"), "b1", None)),
+        *(side(reply("from one", id="m1"), "a2", "a1"), side(reply("from two", id="m2"), "b2", "b1")),
+        side(reply("end of one", id="m3"), "a3", "a2"),
+        agents={"a1": ["one", "from one", "end of one"], "b1": ["two", "from two"]},
+        linked=["a1", "b1"],
+    ),
+    "two agents with the same prompt get a call each": shows(
+        reply(use("t1", "Task", prompt="same"), use("t2", "Task", prompt="same")),
+        *(side(user("same"), "a1", None), side(user("same"), "b1", None)),
+        linked=["a1", "b1"],
+    ),
+    "progress records retell an agent": shows(
+        *(user("go"), reply(use("t1", "Task", prompt="look"))),
+        *(retold(user("look"), "p1"), retold(reply("found", use("n1")), "p2")),
+        agents={"ag": ["look", "found"]},
+        linked=["ag"],
+        fates=["shown", "shown", "agent", "agent"],
+    ),
+    **{
+        f"an odd progress record retells its agent too: {odd}": shows(
+            retold(user("Größe"), "p1") | odd, agents={"ag": ["Größe"]}
+        )
+        for odd in ({"version": 5}, {"slug": "\ud83d"}, {"isMeta": "no"})
+    },
+    "a retold message with an odd field is still a message": shows(
+        retold(user("look"), "p1", timestamp=5), agents={"ag": ["look"]}
+    ),
+    "an early sidechain hangs on the record of its call": shows(
+        *(user("go"), reply(use("t1", "Task"), use("t2", "Task"))),
+        *(side(user("look"), "s1", "u2"), side(user("watch"), "s2", "u2")),
+        linked=["s1", "s2"],
+    ),
+    "a sidechain may hang on the call itself": shows(
+        *(user("go"), reply(use("t1", "Task"), use("t2", "Task")), side(user("look"), "s1", "t2")), linked=[None, "s1"]
+    ),
+    "two sidechains may hang on two calls": shows(
+        *(user("go"), reply(use("t1", "Task"), use("t2", "Task"))),
+        *(side(user("look"), "s1", "t1"), side(user("watch"), "s2", "t2")),
+        linked=["s1", "s2"],
+        agents={"s1": ["look"], "s2": ["watch"]},
+    ),
+    "the result names the agent": shows(
+        reply(use("t1", "Agent", prompt="one"), use("t2", "Agent", prompt="two")),
+        side(user("something else"), "a1", None, agentId="ag"),
+        *(answer(result("t1")), answer(result("t2"), data={"agentId": "ag", "status": "completed"})),
+        linked=[None, "ag"],
+    ),
+    "the text of the result names the agent": shows(
+        *(reply(use("t1", "Agent"), use("t2", "Agent")), side(user("look"), "a1", None, agentId="ag")),
+        answer(result("t2", [text("Found."), text("agentId: ag (for resuming)")])),
+        linked=[None, "ag"],
+    ),
+    "a lost line does not split an agent": shows(
+        *(user("go"), side(user("look"), "s1", None), side(reply("found", id="m2"), "s3", "s2")),
+        agents={"s1": ["look", "found"]},
+    ),
+}
+BRANCHES = {
+    "a linear session has one branch": shows(
+        *(user("a"), reply("b"), user("c"), reply("d", id="msg_2")),
+        branches=[["a", "b", "c", "d"]],
+        prompts=["a", "c"],
+    ),
+    "two prompts under one parent are two branches": shows(
+        *(user("a"), reply("b"), user("typo"), user("fixed", parentUuid="u2")),
+        branches=[["a", "b", "fixed"], ["a", "b", "typo"]],
+    ),
+    "a branch may leave a branch": shows(
+        *(user("a"), reply("b"), user("c"), user("d", parentUuid="u2"), reply("e", id="msg_2"), user("f")),
+        user("g", parentUuid="u5"),
+        branches=[["a", "b", "d", "e", "g"], ["a", "b", "c"], ["a", "b", "d", "e", "f"]],
+    ),
+    "going back to a branch makes it active": shows(
+        *(*FORKED, reply("e", id="msg_2", parentUuid="u3")), branches=[["a", "b", "c", "e"], ["a", "b", "d"]]
+    ),
+    "a resume that drops an unanswered call is no branch": shows(
+        *(user("a"), reply("I look"), reply(use("t1")), user("after the break", parentUuid="u2")),
+        reply("ok", id="msg_2"),
+        branches=[["a", "I look", "after the break", "ok"]],
+        prompts=["a", "after the break"],
+    ),
+    "an answered call is somewhere": shows(
+        *(user("a"), reply("I look"), reply(use("t1")), answer(result("t1")), user("b", parentUuid="u2")),
+        branches=[["a", "I look", "b"], ["a", "I look"]],
+    ),
+    "parallel calls, hooks and attachments are no branches": shows(
+        *(user("a"), reply(use("t1"))),
+        attachment("hook_success", {"toolUseID": "t1", "content": "ok"}, parentUuid="u2"),
+        reply(use("t2"), parentUuid="u2"),
+        *(answer(result("t1"), parentUuid="u2"), answer(result("t2"), parentUuid="u4")),
+        progress("bash_progress", parentToolUseID="t2", parentUuid="u4"),
+        *(reply("done", id="msg_2", parentUuid="u6"), user("b", parentUuid="u8")),
+        prompts=["a", "b"],
+        branches=[["a", "", "done", "b"]],
+    ),
+    "the leaf of the last prompt decides": shows(
+        *(*FORKED, state("last-prompt", lastPrompt="c", leafUuid="u3")),
+        branches=[["a", "b", "c"], ["a", "b", "d"]],
+        fates=["shown", "shown", "shown", "abandoned", "state"],
+    ),
+    **{
+        f"a leaf that is none means nothing: {leaf}": shows(
+            *(*FORKED, state("last-prompt", leafUuid=leaf, explicit=True)), branches=[["a", "b", "d"], ["a", "b", "c"]]
+        )
+        for leaf in (ZEROS, "never-written", None, "")
+    },
+    "the field is_active marks the branch": shows(
+        *(user("a"), reply("b"), user("red", is_active=True), reply("red it is", id="msg_2")),
+        *(user("blue", parentUuid="u2"), reply("blue it is", id="msg_3")),
+        branches=[["a", "b", "red", "red it is"], ["a", "b", "blue", "blue it is"]],
+    ),
+    "a parent that never came is the line before": shows(
+        *(user("a"), reply("b"), user("c", parentUuid="lost"), reply("d", id="msg_2")),
+        branches=[["a", "b", "c", "d"]],
+        prompts=["a", "c"],
+    ),
+    "parents in a circle are read": shows(
+        *(user("a", parentUuid="u2"), reply("b", parentUuid="u1"), user("c", parentUuid="u3")), texts=["a", "b", "c"]
+    ),
+    "what hangs on an abandoned branch goes with it": shows(
+        *(user("a"), reply("b"), user("c"), reply(use("t1"), id="msg_2"), answer(result("t1")), attachment("date")),
+        user("d", parentUuid="u2"),
+        fates=["shown", "shown", *["abandoned"] * 4, "shown"],
+        ok=[True],
+    ),
+    "a late record under the trunk does not change the branch": shows(
+        *(user("a"), reply("b"), user("c"), reply("old", id="msg_2"), user("d", parentUuid="u2")),
+        attachment("date", parentUuid="u2"),
+        branches=[["a", "b", "d"], ["a", "b", "c", "old"]],
+    ),
+}
+TURNS = {
+    "a stream says where a turn ends": shows(
+        *(printed(reply("a", id="m1")), DONE, printed(reply("b", id="m2")), DONE), turns=[["a"], ["b"]]
+    ),
+    "what was said before a prompt is no part of its turn": shows(
+        *streamed(reply("a", id="m1"), user("b"), reply("c", id="m2")), prompts=[None, "b"], turns=[["a"], ["b", "c"]]
+    ),
+}
+COMPACTIONS = {
+    "a summary without a boundary is a compaction": shows(
+        *(user("a"), reply("b"), summary("so far"), user("c")),
+        compactions=[(3, False, False, "so far")],
+        tokens=[(None, None)],
+    ),
+    "a microcompaction has no summary": shows(
+        *(user("a"), system("microcompact_boundary", "Context cleared", microcompactMetadata={"preTokens": 7})),
+        *(boundary(), summary("so far")),
+        tokens=[(7, None), (900, 90)],
+        compactions=[(2, True, True, None), (3, False, True, "so far")],
+    ),
+    "each compaction has its own summary": shows(
+        *(user("a"), boundary(), summary("one"), user("b"), boundary(), summary("two")),
+        compactions=[(2, False, True, "one"), (5, False, True, "two")],
+    ),
+    "a second summary is a compaction of its own": shows(
+        *(user("a"), boundary(), summary("one"), user("b"), summary("two"), user("c")),
+        compactions=[(2, False, True, "one"), (5, False, False, "two")],
+        prompts=["a", "b", "c"],
+    ),
+    "preserved messages are named": shows(
+        *preserves(preservedMessages={"anchorUuid": "u5", "uuids": ["u2", "u3"], "allUuids": ["u2", "u3"]}),
+        preserved=[["u2", "u3"]],
+    ),
+    "a preserved segment is read from head to tail": shows(
+        *preserves(preservedSegment={"headUuid": "u2", "anchorUuid": "u5", "tailUuid": "u3"}), preserved=[["u2", "u3"]]
+    ),
+    **{
+        f"a segment without its ends preserves nothing: {head} to {tail}": shows(
+            *preserves(preservedSegment={"headUuid": head, "tailUuid": tail}), preserved=[[]]
+        )
+        for head, tail in (("u3", "u2"), ("u1", "lost"), ("lost", "u1"), (None, 5))
+    },
+    "history written again by a compaction is reappended": shows(
+        *(*HISTORY, boundary(), summary(), *HISTORY, user("c", parentUuid="u4")),
+        fates=["shown", "shown", "shown", "shown", "reappended", "reappended", "shown"],
+        repeats=[None] * 4 + [1, 2, None],
+        prompts=["a", "c"],
+    ),
+    "a repeat of what came after the compaction is a duplicate": shows(
+        *(user("a"), boundary(), summary(), user("b"), user("b", uuid="u4")), fates=["shown"] * 4 + ["duplicate"]
+    ),
+    "history stays readable": shows(
+        *(user("a"), reply("b"), boundary(), summary("so far"), user("c")),
+        texts=["a", "b", "Conversation compacted", "so far", "c"],
+    ),
+}
+TITLES = {
+    "the first prompt": shows(user("the  first\nprompt"), title="the first prompt"),
+    "a summary is better": shows(user("x"), ONE_SUMMED, title="summed up"),
+    "the model's title is better": shows(
+        user("x"), ONE_SUMMED, state("ai-title", aiTitle="thought up"), title="thought up"
+    ),
+    "a given one is best": shows(
+        *(user("x"), ONE_SUMMED, state("custom-title", customTitle="given"), state("ai-title", aiTitle="thought up")),
+        title="given",
+    ),
+    "a blank prompt is none": shows(user(" "), reply("?"), user("the question"), title="the question"),
+    "an empty title clears": shows(
+        *(user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle="")), title="a"
+    ),
+    "the last one wins": shows(state("ai-title", aiTitle="a"), state("ai-title", aiTitle="b"), title="b"),
+    "a summary of another session is none": shows(
+        {"type": "summary", "summary": "of yours", "leafUuid": "elsewhere"}, user("a"), title="a"
+    ),
+    "a file that holds only a summary has its title": shows(
+        {"type": "summary", "summary": "all there is", "leafUuid": "x"}, title="all there is"
+    ),
+}
+
+
+@pytest.mark.parametrize("cases", [MESSAGES, PARTIALS, CALLS, AGENTS, BRANCHES, TURNS, COMPACTIONS, TITLES])
+def test_records_make_a_session(cases: dict[str, tuple[Sequence[Object], dict[str, Any]]]) -> None:
+    for name, (records, expected) in cases.items():
+        session = read(*records)
+        assert {figure: FIGURES[figure](session) for figure in expected} == expected, name
+
+
 class TestMessages:
     """Records with the same `message.id` are one message."""
-
-    def test_lines_of_one_response_are_one_message_whatever_stands_between(self) -> None:
-        session = read(
-            user("go"),
-            reply(thinking("hm"), id="msg_1"),
-            reply(use("t1"), id="msg_1"),
-            answer(result("t1")),
-            state("file-history-snapshot", messageId="u1", snapshot={}),
-            reply("and more", id="msg_1"),
-            reply("next", id="msg_2"),
-        )
-        assert [m.id for m in session.messages] == ["u1", "msg_1", "msg_2"]
-        assert types(session.messages[1]) == ["thinking", "tool_use", "text"]
-        assert session.messages[1].uuids == ["u2", "u3", "u6"]
-        assert fates(session) == ["shown", "shown", "merged", "paired", "state", "merged", "shown"]
-
-    @pytest.mark.parametrize("block", [text("same"), thinking("same"), use("t1"), {"type": "new", "x": 1}])
-    def test_an_exact_repeat_is_dropped(self, block: Object) -> None:
-        session = read(user("go"), reply(block), reply(block), reply("end"))
-        assert types(session.messages[1]) == [block["type"], "text"]
-        assert fates(session) == ["shown", "shown", "duplicate", "merged"]
-        assert session.ledger[2].of == 2
-
-    def test_a_repeat_is_found_behind_other_blocks(self) -> None:
-        session = read(user("go"), reply("a"), reply("b"), reply("a"), reply(thinking("c")), reply("b"))
-        assert types(session.messages[1]) == ["text", "text", "thinking"]
-        assert fates(session)[3:] == ["duplicate", "merged", "duplicate"]
-
-    def test_the_same_text_in_another_message_is_no_repeat(self) -> None:
-        session = read(user("go"), reply("Done.", id="msg_1"), reply("Done.", id="msg_2"))
-        assert texts(session) == ["go", "Done.", "Done."]
-
-    def test_content_that_repeats_all_and_adds_replaces(self) -> None:
-        session = read(user("go"), reply("a"), reply("a", "b"), reply("a", "b", use("t1")))
-        assert types(session.messages[1]) == ["text", "text", "tool_use"]
-        assert texts(session) == ["go", "a\n\nb"]
-        assert [call.id for call in session.calls] == ["t1"]
-
-    def test_a_line_that_repeats_some_blocks_adds_the_others(self) -> None:
-        session = read(user("go"), reply("a"), reply("b"), reply("b", "c"))
-        assert texts(session)[1] == "a\n\nb\n\nc"
-
-    def test_a_response_that_never_stopped_is_shown(self) -> None:
-        session = read(user("go"), reply("half", stop_reason=None))
-        assert (texts(session), session.messages[1].stop_reason) == (["go", "half"], None)
-
-    def test_the_stop_reason_is_the_one_that_a_line_states(self) -> None:
-        session = read(user("go"), reply("a", stop_reason="tool_use"), reply(use("t1"), stop_reason=None))
-        assert session.messages[1].stop_reason == "tool_use"
-
-    def test_without_an_id_each_record_is_a_message_of_its_own(self) -> None:
-        session = read(user("go"), reply("a", id=None), reply("b", id=None))
-        assert [m.id for m in session.messages] == ["u1", "u2", "u3"]
 
     def test_usage_counts_once_a_message(self) -> None:
         first = reply("a", usage={"input_tokens": 5, "output_tokens": 1})
         last = reply("b", usage={"input_tokens": 5, "output_tokens": 9}, stop_reason="end_turn")
         session = read(user("go"), first, last)
         assert (session.usage.input_tokens, session.usage.output_tokens) == (5, 9)
-
-    def test_the_same_uuid_twice_is_one_record(self) -> None:
-        session = read(user("go"), reply("a"), user("go", uuid="u1", parentUuid=None))
-        assert texts(session) == ["go", "a"]
-        assert fates(session) == ["shown", "shown", "duplicate"]
-        assert reasons(session)[2] == "repeats line 1"
 
     def test_other_words_under_a_uuid_that_is_taken_are_another_message(self) -> None:
         session = read(user("go"), reply("a"), user("WOMBAT", uuid="u1", parentUuid=None), reply("b", id="msg_2"))
@@ -164,120 +599,44 @@ class TestMessages:
         session = read(user("start"), first | {"uuid": "x"}, again | {"uuid": "x"})
         assert len(session.messages) == 1 + count
 
-    def test_other_words_of_a_response_under_a_uuid_that_is_taken_are_shown_with_it(self) -> None:
-        session = read(user("go"), reply("a", uuid="x"), reply("b", uuid="x"))
-        assert texts(session) == ["go", "a\n\nb"]
-
-    def test_a_second_result_with_other_words_is_attached_to_its_call(self) -> None:
-        later = [answer(result("t1", words), uuid=uuid) for words, uuid in (("two", "r"), ("three", "s"), ("one", "t"))]
-        session = read(user("go"), reply(use("t1")), answer(result("t1", "one"), uuid="r"), *later)
-        (call,) = session.calls
-        assert (call.answer, list(call.attached)) == (2, [3, 4])
-        assert fates(session)[2:] == ["paired"] * 4
-
-    def test_the_same_uuid_on_another_type_is_another_record(self) -> None:
-        session = read(user("/cost"), system("local_command", "free", uuid="u2"), reply("free", uuid="u2"))
-        assert kinds(session) == ["command", "output", "response"]
-
-    def test_an_api_error_is_no_response(self) -> None:
-        failed = reply("API Error: 529", isApiErrorMessage=True)
-        session = read(user("go"), failed)
-        assert session.messages[1].kind == "error"
-        assert "error" in session.messages[1].flags
-
-    def test_what_the_client_made_up_is_a_notice(self) -> None:
-        made_up = reply("No response requested.")
-        made_up["message"]["model"] = "<synthetic>"
-        assert kinds(read(user("go"), made_up)) == ["prompt", "notice"]
-
-    def test_what_the_stream_took_back_is_marked(self) -> None:
-        session = reread.open(
-            jsonl(
-                printed(reply("wrong", id="msg_1"), uuid="u1"),
-                printed(reply("right", id="msg_2"), uuid="u2", supersedes=["u1"]),
-            )
-        )
-        assert [sorted(m.flags) for m in session.messages] == [["superseded"], []]
-
 
 class TestPartials:
     """`stream_event`s fold into the message in progress."""
 
-    START = event("message_start", message={"id": "msg_1", "role": "assistant", "model": "m", "content": []})
-    OPEN = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-
-    def grown(self, *records: Object) -> reread.Session:
-        """A stream of these records."""
-        return reread.open(jsonl(*(printed(record) for record in records)))
-
-    def delta(self, words: str, index: int = 0) -> Object:
-        """A piece of text."""
-        return event("content_block_delta", index=index, delta={"type": "text_delta", "text": words})
-
-    def test_pieces_grow_the_message_in_progress(self) -> None:
-        session = self.grown(self.START, self.OPEN, self.delta("Hel"), self.delta("lo"))
-        assert [(m.id, m.role, m.text) for m in session.messages] == [("msg_1", "assistant", "Hello")]
-        assert fates(session) == ["shown", "merged", "merged", "merged"]
-
     def test_each_start_begins_or_continues_a_message_of_its_own(self) -> None:
         other = event("message_start", message={"id": "msg_2", "role": "assistant", "model": "n", "content": []})
         nameless = event("message_start", message={"role": "assistant", "content": []})
-        first = [self.START, self.OPEN, self.delta("one"), other, self.OPEN, self.delta("two"), self.START]
-        session = self.grown(*first, self.delta("!"), nameless, self.OPEN, self.delta("three"))
+        first = [START, OPEN, delta("one"), other, OPEN, delta("two"), START]
+        session = grown(*first, delta("!"), nameless, OPEN, delta("three"))
         said = [(message.text, message.model) for message in session.messages]
         assert said == [("one!", "m"), ("two", "n"), ("three", None)]
         assert [message.id for message in session.messages][:2] == ["msg_1", "msg_2"]
-
-    def test_the_whole_line_replaces_its_pieces(self) -> None:
-        session = self.grown(self.START, self.OPEN, self.delta("Hel"), reply("Hello"), self.delta("lo"))
-        assert texts(session) == ["Hello"]
-
-    def test_only_the_block_that_came_whole_is_replaced(self) -> None:
-        second = event("content_block_start", index=1, content_block={"type": "text", "text": ""})
-        session = self.grown(self.START, self.OPEN, self.delta("one"), reply("one"), second, self.delta("tw", index=1))
-        assert texts(session) == ["one\n\ntw"]
 
     def test_thinking_and_calls_grow_too(self) -> None:
         thought = event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
         more = event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"})
         called = event("content_block_start", index=1, content_block=use("t1"))
-        (message,) = self.grown(self.START, thought, more, called).messages
+        (message,) = grown(START, thought, more, called).messages
         assert [block.type for block in message.blocks] == ["thinking", "tool_use"]
         assert message.blocks[0].thinking == "hm"
 
     def test_the_end_of_a_stream_has_the_final_numbers(self) -> None:
         end = event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 42})
-        (message,) = self.grown(self.START, self.OPEN, reply("Hello"), end).messages
+        (message,) = grown(START, OPEN, reply("Hello"), end).messages
         assert (message.stop_reason, message.usage.output_tokens) == ("end_turn", 42)
 
     def test_the_time_is_that_of_the_first_line_that_states_one(self) -> None:
-        (message,) = self.grown(self.START, self.OPEN, reply("Hi", timestamp="2025-01-29T14:15:30Z")).messages
+        (message,) = grown(START, OPEN, reply("Hi", timestamp="2025-01-29T14:15:30Z")).messages
         assert message.timestamp is not None
-
-    def test_pieces_without_a_beginning_are_accounted_for(self) -> None:
-        session = self.grown(self.delta("lost"))
-        assert (session.messages, fates(session)) == ([], ["state"])
 
     def test_pieces_do_not_upset_the_tree(self) -> None:
         said = [user("a"), reply("b", id="msg_2"), user("c"), user("d", parentUuid="u4")]
-        session = read(printed(self.START), printed(self.OPEN), *said)
+        session = read(printed(START), printed(OPEN), *said)
         assert [[m.text for m in branch.messages] for branch in session.branches] == [
             ["", "a", "b", "d"],
             ["", "a", "b", "c"],
         ]
         assert [session.conversation.tree.parent(n) for n in range(6)] == [-1, -1, -1, 2, 3, 3]
-
-    def test_an_agents_pieces_are_the_agents(self) -> None:
-        session = reread.open(
-            jsonl(
-                printed(reply(use("t1", "Task", prompt="look"))),
-                printed(self.START, parent="t1"),
-                printed(self.OPEN, parent="t1"),
-                printed(self.delta("Looking"), parent="t1"),
-            )
-        )
-        assert texts(session) == [""]
-        assert texts(session.agents["t1"]) == ["Looking"]
 
 
 class TestCalls:
@@ -293,80 +652,14 @@ class TestCalls:
         assert (call.title, call.result.content) == ("Bash List the files", "a.txt")
         assert (call.data, call.message.id) == ({"stdout": "a.txt"}, "msg_1")
 
-    def test_several_results_in_one_record(self) -> None:
-        session = read(
-            user("go"),
-            reply(use("t1"), use("t2"), use("t3")),
-            answer(result("t3", "third"), result("t1", "first", is_error=True)),
-        )
-        assert [call.ok for call in session.calls] == [False, None, True]
-        assert [call.result and call.result.content for call in session.calls] == ["first", None, "third"]
-        assert fates(session)[2] == "paired"
-
-    def test_a_list_of_structured_results_is_dealt_out(self) -> None:
-        session = read(reply(use("t1"), use("t2")), answer(result("t2"), result("t1"), data=[{"n": 2}, {"n": 1}]))
-        assert [call.data for call in session.calls] == [{"n": 1}, {"n": 2}]
-
-    @pytest.mark.parametrize("data", ["text", ["list"], {"a": 1}, None, 5])
-    def test_the_structured_result_is_kept_in_any_shape(self, data: Any) -> None:
-        (call,) = read(reply(use("t1")), answer(result("t1"), data=data)).calls
-        assert call.data == data
-
-    def test_a_result_may_come_before_its_call(self) -> None:
-        session = read(user("go"), answer(result("t1", "early", is_error=True)), reply(use("t1")))
-        (call,) = session.calls
-        assert (call.ok, call.result.content) == (False, "early")
-        assert fates(session) == ["shown", "paired", "shown"]
-
-    def test_a_result_may_stand_between_the_lines_of_its_message(self) -> None:
-        session = read(user("go"), reply(use("t1")), answer(result("t1")), reply(use("t2")), answer(result("t2")))
-        assert [call.ok for call in session.calls] == [True, True]
-        assert len(session.messages) == 2
-
-    def test_an_orphan_result_is_kept(self) -> None:
-        session = read(user("go"), answer(result("nobody")))
-        assert (len(session.messages), session.calls) == (1, [])
-        assert fates(session)[1] == "orphan"
-        assert "call" in reasons(session)[1]
-
     def test_a_call_that_was_never_answered(self) -> None:
         (call,) = read(user("go"), reply(use("t1"))).calls
         assert (call.ok, call.result, call.data, call.duration) == (None, None, None, None)
-
-    def test_a_result_without_a_name_answers_by_position(self) -> None:
-        session = read(user("go"), reply(use("t1")), answer(result(None, "here")))
-        (call,) = session.calls
-        assert (call.ok, call.result.content) == (True, "here")
-        assert "by position" in reasons(session)[2]
-
-    def test_results_without_names_answer_in_order(self) -> None:
-        session = read(reply(use("t1"), use("t2")), answer(result(None, "one")), answer(result(None, "two")))
-        assert [call.result.content for call in session.calls] == ["one", "two"]
-
-    def test_results_without_names_in_one_record_answer_in_order(self) -> None:
-        session = read(reply(use("t1"), use("t2")), answer(result(None, "one"), result(None, "two")))
-        assert [call.result.content for call in session.calls] == ["one", "two"]
 
     def test_a_call_without_an_id_keeps_its_input(self) -> None:
         nameless = {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}
         (call,) = read(user("go"), reply(nameless)).calls
         assert (call.name, call.input, call.title) == ("Bash", {"command": "ls"}, "Bash ls")
-
-    def test_a_result_beside_words_is_on_its_call_and_the_words_are_shown(self) -> None:
-        session = read(reply(use("t1")), user([result("t1", "no", is_error=True), text("Do it otherwise")]))
-        assert session.calls[0].ok is False
-        assert texts(session)[1] == "Do it otherwise"
-        assert types(session.messages[1]) == ["text"]
-
-    def test_a_result_that_names_no_call_beside_words_is_on_its_call_only(self) -> None:
-        session = read(reply(use("t1")), user([result(None, "here"), text("Go on")]))
-        assert session.calls[0].result.content == "here"
-        assert types(session.messages[1]) == ["text"]
-
-    def test_the_first_answer_stays(self) -> None:
-        session = read(reply(use("t1")), answer(result("t1", "one")), answer(result("t1", "two")))
-        assert session.calls[0].result.content == "one"
-        assert fates(session)[1:] == ["paired", "paired"]
 
     def test_what_the_api_ran_itself_is_answered_in_the_response(self) -> None:
         asked = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
@@ -451,36 +744,16 @@ class TestCalls:
         ).calls
         assert (call.state, call.error) == ("denied", "The tester says no.")
 
-    def test_progress_and_other_attachments_go_with_the_call(self) -> None:
-        session = read(
-            reply(use("t1")),
-            progress("bash_progress", {"output": "."}, toolUseID="x", parentToolUseID="t1"),
-            attachment("structured_output", {"toolUseID": "t1", "data": {}}),
-            answer(result("t1")),
-        )
-        assert list(session.calls[0].attached) == [1, 2]
-        assert fates(session) == ["shown", "attached", "attached", "paired"]
-
-    def test_a_background_task_reports_back_to_its_call(self) -> None:
-        notice = "<task-notification><task-id>a</task-id><tool-use-id>t1</tool-use-id><status>completed</status>"
-        notice += "<summary>All green</summary></task-notification>"
-        session = read(user("go"), reply(use("t1", "Agent")), answer(result("t1")), user(notice))
-        assert [session.messages[n].text for n in session.calls[0].notices] == ["All green"]
-
 
 class TestAgents:
     """A conversation that a call started."""
-
-    def side(self, record: Object, uuid: str, parent: str | None, **more: Any) -> Object:
-        """A record of a sidechain."""
-        return {**record, "isSidechain": True, "uuid": uuid, "parentUuid": parent, **more}
 
     def test_an_inline_sidechain_is_tied_to_its_call_by_the_prompt(self) -> None:
         session = read(
             user("go"),
             reply(use("t1", "Task", prompt="look", subagent_type="Explore")),
-            self.side(user("look"), "s1", None),
-            self.side(reply("found", id="msg_s"), "s2", "s1"),
+            side(user("look"), "s1", None),
+            side(reply("found", id="msg_s"), "s2", "s1"),
             answer(result("t1", "found")),
         )
         (agent,) = session.agents.values()
@@ -489,45 +762,6 @@ class TestAgents:
         assert (agent.type, agent.prompt, texts(agent)) == ("Explore", "look", ["look", "found"])
         assert texts(session) == ["go", ""]
         assert fates(session) == ["shown", "shown", "agent", "agent", "paired"]
-
-    def test_two_interleaved_sidechains_are_two_agents(self) -> None:
-        session = read(
-            user("go"),
-            reply(use("t1", "Task", prompt="one"), use("t2", "Task", prompt="two")),
-            self.side(user("one"), "a1", None),
-            self.side(user("two"), "b1", None),
-            self.side(reply("from one", id="m1"), "a2", "a1"),
-            self.side(reply("from two", id="m2"), "b2", "b1"),
-            self.side(reply("end of one", id="m3"), "a3", "a2"),
-        )
-        assert [texts(call.agent) for call in session.calls] == [
-            ["one", "from one", "end of one"],
-            ["two", "from two"],
-        ]
-
-    def test_two_agents_with_the_same_prompt_get_a_call_each(self) -> None:
-        session = read(
-            reply(use("t1", "Task", prompt="same"), use("t2", "Task", prompt="same")),
-            self.side(user("same"), "a1", None),
-            self.side(user("same"), "b1", None),
-        )
-        assert [call.agent.id for call in session.calls] == ["a1", "b1"]
-
-    def test_progress_records_retell_an_agent(self) -> None:
-        asked = {"type": "user", "message": {"role": "user", "content": "look"}, "uuid": "p1"}
-        said = {"type": "assistant", "message": reply("found", use("n1"))["message"], "uuid": "p2"}
-        session = read(
-            user("go"),
-            reply(use("t1", "Task", prompt="look")),
-            *(
-                progress("agent_progress", {"agentId": "ag", "message": told_of}, parentToolUseID="t1")
-                for told_of in (asked, said)
-            ),
-        )
-        agent = session.agents["ag"]
-        assert session.calls[0].agent is agent
-        assert (texts(agent), [call.id for call in agent.calls]) == (["look", "found"], ["n1"])
-        assert fates(session)[2:] == ["agent", "agent"]
 
     def test_linking_a_retold_agent_loads_no_plugins(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked = {"type": "user", "message": {"role": "user", "content": "look"}, "uuid": "p1"}
@@ -538,18 +772,6 @@ class TestAgents:
         )
         monkeypatch.setattr(dialects, "others", lambda: pytest.fail("a message without a session id was translated"))
         assert session.calls[0].agent is session.agents["ag"]
-
-    @pytest.mark.parametrize("odd", [{"version": 5}, {"slug": "\ud83d"}, {"isMeta": "no"}])
-    def test_an_odd_progress_record_retells_its_agent_too(self, odd: Object) -> None:
-        asked = {"type": "user", "message": {"role": "user", "content": "Größe"}, "uuid": "p1"}
-        session = read(progress("agent_progress", {"agentId": "ag", "message": asked}, **odd))
-        assert texts(session.agents["ag"]) == ["Größe"]
-
-    def test_a_retold_message_with_an_odd_field_is_still_a_message(self) -> None:
-        asked = {"type": "user", "message": {"role": "user", "content": "look"}, "timestamp": 5, "uuid": "p1"}
-        session = read(progress("agent_progress", {"agentId": "ag", "message": asked}))
-        assert texts(session.agents["ag"]) == ["look"]
-        assert fates(session.agents["ag"]) == ["shown"]
 
     def test_a_stream_names_the_call(self) -> None:
         session = reread.open(
@@ -569,50 +791,6 @@ class TestAgents:
         assert texts(inner) == ["deeper", "found"]
         assert [call.ok for call in (*session.calls, *outer.calls)] == [True, True]
 
-    def test_an_early_sidechain_hangs_on_the_record_of_its_call(self) -> None:
-        session = read(
-            user("go"),
-            reply(use("t1", "Task"), use("t2", "Task")),
-            self.side(user("look"), "s1", "u2"),
-            self.side(user("watch"), "s2", "u2"),
-        )
-        assert [call.agent.prompt for call in session.calls] == ["look", "watch"]
-
-    def test_a_sidechain_may_hang_on_the_call_itself(self) -> None:
-        session = read(
-            user("go"),
-            reply(use("t1", "Task"), use("t2", "Task")),
-            self.side(user("look"), "s1", "t2"),
-        )
-        assert [call.agent and call.agent.prompt for call in session.calls] == [None, "look"]
-
-    def test_two_sidechains_may_hang_on_two_calls(self) -> None:
-        session = read(
-            user("go"),
-            reply(use("t1", "Task"), use("t2", "Task")),
-            self.side(user("look"), "s1", "t1"),
-            self.side(user("watch"), "s2", "t2"),
-        )
-        assert [texts(call.agent) for call in session.calls] == [["look"], ["watch"]]
-
-    def test_the_result_names_the_agent(self) -> None:
-        session = read(
-            reply(use("t1", "Agent", prompt="one"), use("t2", "Agent", prompt="two")),
-            self.side(user("something else"), "a1", None, agentId="ag"),
-            answer(result("t1")),
-            answer(result("t2"), data={"agentId": "ag", "status": "completed"}),
-        )
-        assert [call.agent and call.agent.id for call in session.calls] == [None, "ag"]
-
-    def test_the_text_of_the_result_names_the_agent(self) -> None:
-        said = [text("Found."), text("agentId: ag (for resuming)")]
-        session = read(
-            reply(use("t1", "Agent"), use("t2", "Agent")),
-            self.side(user("look"), "a1", None, agentId="ag"),
-            answer(result("t2", said)),
-        )
-        assert [call.agent and call.agent.id for call in session.calls] == [None, "ag"]
-
     def test_a_skill_that_names_another_agent_is_linked_by_its_folder(self) -> None:
         (path,) = (Path(__file__).parent / "fixtures" / "findings" / "skill-fork").glob("*.jsonl")
         session = reread.open(path)
@@ -621,7 +799,7 @@ class TestAgents:
         assert session.agents["a27c468"].call is call and call.agent is session.agents["a27c468"]
 
     def test_an_agent_without_a_link_is_listed(self) -> None:
-        session = read(user("go"), self.side(user("who called?"), "s1", None))
+        session = read(user("go"), side(user("who called?"), "s1", None))
         (agent,) = session.agents.values()
         assert (agent.call, agent.parent, texts(agent)) == (None, None, ["who called?"])
 
@@ -636,8 +814,8 @@ class TestAgents:
             jsonl(
                 *told(
                     reply(use("t1", "Agent", prompt="look")),
-                    self.side(user("look"), "s1", None),
-                    self.side(user("look harder"), "s2", None, agentId="ag"),
+                    side(user("look"), "s1", None),
+                    side(user("look harder"), "s2", None, agentId="ag"),
                     answer(result("t1"), data={"agentId": "ag", "status": "completed"}),
                 )
             )
@@ -677,34 +855,20 @@ class TestAgents:
                 above.append(above[-1].parent)
 
     def test_the_first_words_to_an_agent_are_a_prompt(self) -> None:
-        session = read(user("go"), self.side(user("look", isMeta=True), "s1", None))
+        session = read(user("go"), side(user("look", isMeta=True), "s1", None))
         (agent,) = session.agents.values()
         assert (kinds(agent), prompts(agent)) == (["prompt"], ["look"])
 
     def test_a_repeated_sidechain_record_is_a_duplicate_in_the_agent(self) -> None:
-        first, second = self.side(user("look"), "s1", None), self.side(reply("found"), "s2", "s1")
+        first, second = side(user("look"), "s1", None), side(reply("found"), "s2", "s1")
         session = read(user("go"), first, second, first, second)
         (agent,) = session.agents.values()
         assert fates(agent) == ["shown", "shown", "duplicate", "duplicate"]
         assert texts(agent) == ["look", "found"]
 
-    def test_a_lost_line_does_not_split_an_agent(self) -> None:
-        session = read(
-            user("go"),
-            self.side(user("look"), "s1", None),
-            self.side(reply("found", id="m2"), "s3", "s2"),
-        )
-        assert [texts(agent) for agent in session.agents.values()] == [["look", "found"]]
-
 
 class TestBranches:
     """A branch starts where a later prompt hangs under a parent that already leads somewhere."""
-
-    def test_a_linear_session_has_one_branch(self) -> None:
-        session = read(user("a"), reply("b"), user("c"), reply("d", id="msg_2"))
-        (branch,) = session.branches
-        assert branch.active and branch.messages == session.messages
-        assert prompts(session) == ["a", "c"]
 
     def test_a_rewind_makes_two_branches(self) -> None:
         session = read(
@@ -725,94 +889,6 @@ class TestBranches:
         assert "abandoned branch" in reasons(session)[2]
         assert [m.active for m in session.messages] == [True, True, False, False, True, True]
 
-    def test_two_prompts_under_one_parent_are_two_branches(self) -> None:
-        session = read(user("a"), reply("b"), user("typo"), user("fixed", parentUuid="u2"))
-        assert [[m.text for m in branch.messages][2:] for branch in session.branches] == [["fixed"], ["typo"]]
-
-    def test_a_branch_may_leave_a_branch(self) -> None:
-        session = read(
-            user("a"),
-            reply("b"),
-            user("c"),
-            user("d", parentUuid="u2"),
-            reply("e", id="msg_2"),
-            user("f"),
-            user("g", parentUuid="u5"),
-        )
-        assert [[m.text for m in branch.messages] for branch in session.branches] == [
-            ["a", "b", "d", "e", "g"],
-            ["a", "b", "c"],
-            ["a", "b", "d", "e", "f"],
-        ]
-
-    def test_going_back_to_a_branch_makes_it_active(self) -> None:
-        session = read(
-            user("a"),
-            reply("b"),
-            user("c"),
-            user("d", parentUuid="u2"),
-            reply("e", id="msg_2", parentUuid="u3"),
-        )
-        assert [m.text for m in session.branches[0].messages] == ["a", "b", "c", "e"]
-
-    def test_a_resume_that_drops_an_unanswered_call_is_no_branch(self) -> None:
-        session = read(
-            user("a"),
-            reply("I look"),
-            reply(use("t1")),
-            user("after the break", parentUuid="u2"),
-            reply("ok", id="msg_2"),
-        )
-        assert len(session.branches) == 1
-        assert prompts(session) == ["a", "after the break"]
-
-    def test_an_answered_call_is_somewhere(self) -> None:
-        session = read(user("a"), reply("I look"), reply(use("t1")), answer(result("t1")), user("b", parentUuid="u2"))
-        assert len(session.branches) == 2
-
-    def test_parallel_calls_hooks_and_attachments_are_no_branches(self) -> None:
-        session = read(
-            user("a"),
-            reply(use("t1")),
-            attachment("hook_success", {"toolUseID": "t1", "content": "ok"}, parentUuid="u2"),
-            reply(use("t2"), parentUuid="u2"),
-            answer(result("t1"), parentUuid="u2"),
-            answer(result("t2"), parentUuid="u4"),
-            progress("bash_progress", parentToolUseID="t2", parentUuid="u4"),
-            reply("done", id="msg_2", parentUuid="u6"),
-            user("b", parentUuid="u8"),
-        )
-        assert len(session.branches) == 1
-        assert prompts(session) == ["a", "b"]
-
-    def test_the_leaf_of_the_last_prompt_decides(self) -> None:
-        records = [user("a"), reply("b"), user("c"), user("d", parentUuid="u2")]
-        there = read(*records, state("last-prompt", lastPrompt="c", leafUuid="u3"))
-        assert [m.text for m in there.branches[0].messages] == ["a", "b", "c"]
-        assert fates(there) == ["shown", "shown", "shown", "abandoned", "state"]
-
-    @pytest.mark.parametrize("leaf", [ZEROS, "never-written", None, ""])
-    def test_a_leaf_that_is_none_means_nothing(self, leaf: str | None) -> None:
-        records = [user("a"), reply("b"), user("c"), user("d", parentUuid="u2")]
-        there = read(*records, state("last-prompt", leafUuid=leaf, explicit=True))
-        assert [m.text for m in there.branches[0].messages] == ["a", "b", "d"]
-
-    def test_is_active_marks_the_branch(self) -> None:
-        session = read(
-            user("a"),
-            reply("b"),
-            user("red", is_active=True),
-            reply("red it is", id="msg_2"),
-            user("blue", parentUuid="u2"),
-            reply("blue it is", id="msg_3"),
-        )
-        assert [m.text for m in session.branches[0].messages] == ["a", "b", "red", "red it is"]
-
-    def test_a_parent_that_never_came_is_the_line_before(self) -> None:
-        session = read(user("a"), reply("b"), user("c", parentUuid="lost"), reply("d", id="msg_2"))
-        assert len(session.branches) == 1
-        assert prompts(session) == ["a", "c"]
-
     def test_a_parent_may_come_later(self) -> None:
         session = read(
             user("a"),
@@ -822,34 +898,6 @@ class TestBranches:
         )
         assert len(session.branches) == 1
         assert session.conversation.tree.parent(1) == 2
-
-    def test_parents_in_a_circle_are_read(self) -> None:
-        session = read(user("a", parentUuid="u2"), reply("b", parentUuid="u1"), user("c", parentUuid="u3"))
-        assert texts(session) == ["a", "b", "c"]
-
-    def test_what_hangs_on_an_abandoned_branch_goes_with_it(self) -> None:
-        session = read(
-            user("a"),
-            reply("b"),
-            user("c"),
-            reply(use("t1"), id="msg_2"),
-            answer(result("t1")),
-            attachment("date"),
-            user("d", parentUuid="u2"),
-        )
-        assert fates(session) == ["shown", "shown", *["abandoned"] * 4, "shown"]
-        assert session.calls[0].ok is True
-
-    def test_a_late_record_under_the_trunk_does_not_change_the_branch(self) -> None:
-        session = read(
-            user("a"),
-            reply("b"),
-            user("c"),
-            reply("old", id="msg_2"),
-            user("d", parentUuid="u2"),
-            attachment("date", parentUuid="u2"),
-        )
-        assert [m.text for m in session.branches[0].messages] == ["a", "b", "d"]
 
 
 class TestTurns:
@@ -870,16 +918,6 @@ class TestTurns:
         assert [len(turn.messages) for turn in session.turns] == [5, 2]
         assert [len(turn.calls) for turn in session.turns] == [1, 0]
 
-    def test_a_stream_says_where_a_turn_ends(self) -> None:
-        done = {"type": "result", "subtype": "success", "session_id": SESSION}
-        session = reread.open(jsonl(printed(reply("a", id="m1")), done, printed(reply("b", id="m2")), done))
-        assert [[m.text for m in turn.messages] for turn in session.turns] == [["a"], ["b"]]
-
-    def test_what_was_said_before_a_prompt_is_no_part_of_its_turn(self) -> None:
-        session = reread.open(jsonl(printed(reply("a", id="m1")), printed(user("b")), printed(reply("c", id="m2"))))
-        assert prompts(session) == [None, "b"]
-        assert [[m.text for m in turn.messages] for turn in session.turns] == [["a"], ["b", "c"]]
-
     def test_usage_of_a_turn(self) -> None:
         session = read(
             user("a"),
@@ -893,21 +931,8 @@ class TestTurns:
 class TestCompactions:
     """Where the conversation was summed up to make room."""
 
-    def boundary(self, **more: Any) -> Object:
-        """A compaction's boundary."""
-        figures = {"trigger": "auto", "preTokens": 900, "postTokens": 90, **more.pop("figures", {})}
-        return system("compact_boundary", "Conversation compacted", parentUuid=None, **more) | {
-            "compactMetadata": figures
-        }
-
-    def summary(self, words: str = "This session is being continued", **more: Any) -> Object:
-        """A compaction's summary."""
-        return user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True, **more)
-
     def test_boundary_and_summary_are_one_compaction(self) -> None:
-        session = read(
-            user("a"), reply("b"), self.boundary(logicalParentUuid="u2"), self.summary("So far …"), user("c")
-        )
+        session = read(user("a"), reply("b"), boundary(logicalParentUuid="u2"), summary("So far …"), user("c"))
         (compaction,) = session.compactions
         assert (compaction.trigger, compaction.pre_tokens, compaction.post_tokens) == ("auto", 900, 90)
         assert (compaction.line, compaction.micro, compaction.summary.text) == (3, False, "So far …")
@@ -916,19 +941,14 @@ class TestCompactions:
         assert len(session.branches) == 1
 
     def test_every_mark_knows_its_own_of_many_compactions(self) -> None:
-        again = [self.boundary(uuid="b2"), self.summary("second", parentUuid="b2"), user("d"), reply("e", id="m2")]
-        session = read(user("a"), reply("b"), self.boundary(), self.summary("first"), user("c"), *again)
+        again = [boundary(uuid="b2"), summary("second", parentUuid="b2"), user("d"), reply("e", id="m2")]
+        session = read(user("a"), reply("b"), boundary(), summary("first"), user("c"), *again)
         first, second = session.compactions
         assert (first.summary.text, second.summary.text) == ("first", "second")
         for compaction in (first, second):
             assert compaction_of(compaction.boundary) is compaction_of(compaction.summary) is compaction
         others = [one for one in session.messages if one.kind not in ("compaction", "summary")]
         assert len(others) >= 4 and not any(map(compaction_of, others))
-
-    def test_a_summary_without_a_boundary_is_a_compaction(self) -> None:
-        session = read(user("a"), reply("b"), self.summary(), user("c"))
-        (compaction,) = session.compactions
-        assert (compaction.boundary, compaction.line, compaction.metadata) == (None, 3, {})
 
     def test_prelude_and_recap_are_one_compaction(self) -> None:
         prelude = {"type": "compact_prelude", "uuid": "e1", "message": {"content": "long story"}}
@@ -939,29 +959,12 @@ class TestCompactions:
         (point,) = (part for part in message_parts(compaction.boundary) if isinstance(part, CompactionPoint))
         assert point.summary == "long story\n\nshort"
 
-    def test_a_microcompaction_has_no_summary(self) -> None:
-        micro = system("microcompact_boundary", "Context cleared", microcompactMetadata={"preTokens": 7})
-        session = read(user("a"), micro, self.boundary(), self.summary())
-        first, second = session.compactions
-        assert (first.micro, first.pre_tokens, first.summary) == (True, 7, None)
-        assert (second.micro, second.summary is None) == (False, False)
-
-    def test_each_compaction_has_its_own_summary(self) -> None:
-        session = read(user("a"), self.boundary(), self.summary("one"), user("b"), self.boundary(), self.summary("two"))
-        assert [(c.line, c.summary.text) for c in session.compactions] == [(2, "one"), (5, "two")]
-
-    def test_a_second_summary_is_a_compaction_of_its_own(self) -> None:
-        session = read(user("a"), self.boundary(), self.summary("one"), user("b"), self.summary("two"), user("c"))
-        assert [(c.line, c.summary.text) for c in session.compactions] == [(2, "one"), (5, "two")]
-        assert session.compactions[1].boundary is None
-        assert prompts(session) == ["a", "b", "c"]
-
     def test_an_agent_that_begins_with_a_summary_was_compacted(self, tmp_path: Path) -> None:
         (tmp_path / "s" / "subagents").mkdir(parents=True)
         (tmp_path / "s.jsonl").write_bytes(jsonl(user("a")))
         of_agent = {"isSidechain": True, "agentId": "a1"}
-        lines = [self.summary("so far", **of_agent), reply("on", **of_agent), user("more", **of_agent)]
-        lines += [self.boundary(**of_agent), self.summary("again", **of_agent), reply("done", id="msg_2", **of_agent)]
+        lines = [summary("so far", **of_agent), reply("on", **of_agent), user("more", **of_agent)]
+        lines += [boundary(**of_agent), summary("again", **of_agent), reply("done", id="msg_2", **of_agent)]
         (tmp_path / "s" / "subagents" / "agent-a1.jsonl").write_bytes(jsonl(*lines))
         (agent,) = reread.open(tmp_path / "s.jsonl").agents.values()
         assert kinds(agent) == ["summary", "response", "prompt", "compaction", "summary", "response"]
@@ -969,38 +972,6 @@ class TestCompactions:
             (1, True, "so far"),
             (4, False, "again"),
         ]
-
-    def test_preserved_messages_are_named(self) -> None:
-        kept = {"preservedMessages": {"anchorUuid": "u5", "uuids": ["u2", "u3"], "allUuids": ["u2", "u3"]}}
-        session = read(user("a"), user("b"), reply("c"), self.boundary(figures=kept), self.summary())
-        assert session.compactions[0].preserved == ["u2", "u3"]
-
-    def test_a_preserved_segment_is_read_from_head_to_tail(self) -> None:
-        kept = {"preservedSegment": {"headUuid": "u2", "anchorUuid": "u5", "tailUuid": "u3"}}
-        session = read(user("a"), user("b"), reply("c"), self.boundary(figures=kept), self.summary())
-        assert session.compactions[0].preserved == ["u2", "u3"]
-
-    @pytest.mark.parametrize("ends", [("u3", "u2"), ("u1", "lost"), ("lost", "u1"), (None, 5)])
-    def test_a_segment_without_its_ends_preserves_nothing(self, ends: tuple[Any, Any]) -> None:
-        kept = {"preservedSegment": {"headUuid": ends[0], "tailUuid": ends[1]}}
-        session = read(user("a"), user("b"), reply("c"), self.boundary(figures=kept), self.summary())
-        assert session.compactions[0].preserved == []
-
-    def test_history_written_again_by_a_compaction_is_reappended(self) -> None:
-        history = told(user("a"), reply("b"))
-        session = read(*history, self.boundary(), self.summary(), *history, user("c", parentUuid="u4"))
-        assert fates(session) == ["shown", "shown", "shown", "shown", "reappended", "reappended", "shown"]
-        assert (session.ledger[4].of, session.ledger[5].of) == (1, 2)
-        assert "compaction" in reasons(session)[4]
-        assert prompts(session) == ["a", "c"]
-
-    def test_a_repeat_of_what_came_after_the_compaction_is_a_duplicate(self) -> None:
-        session = read(user("a"), self.boundary(), self.summary(), user("b"), user("b", uuid="u4"))
-        assert fates(session)[-1] == "duplicate"
-
-    def test_history_stays_readable(self) -> None:
-        session = read(user("a"), reply("b"), self.boundary(), self.summary("so far"), user("c"))
-        assert texts(session) == ["a", "b", "Conversation compacted", "so far", "c"]
 
 
 class TestUserText:
@@ -1121,14 +1092,6 @@ class TestUserText:
         assert (kinds(session)[2], texts(session)[2]) == (kind, "also this")
         assert prompts(session) == ["go", "also this"][: 2 if kind == "prompt" else 1]
 
-    def test_a_queued_report_reaches_its_call(self) -> None:
-        told_later = "<task-notification><tool-use-id>t1</tool-use-id><summary>ok</summary></task-notification>"
-        session = read(
-            reply(use("t1", "Agent")),
-            attachment("queued_command", {"prompt": told_later, "commandMode": "task-notification"}),
-        )
-        assert [session.messages[n].text for n in session.calls[0].notices] == ["ok"]
-
     def test_pasted_images_are_found_by_their_numbers(self) -> None:
         content = [text("Compare [Image #7] with [Image #3]"), image("AAAA"), image("BBBB")]
         (message,) = read(user(content, imagePasteIds=[3, 7])).messages
@@ -1162,31 +1125,6 @@ class TestFacts:
         assert session.ids == [SESSION, "other"]
         assert session.metadata.ids_at == [0, 2, 3]
         assert session.id == SESSION
-
-    def test_titles_in_the_order_of_their_worth(self) -> None:
-        prompt = user("the  first\nprompt")
-        summed = {"type": "summary", "summary": "summed up", "leafUuid": "u1"}
-        ai, custom = state("ai-title", aiTitle="thought up"), state("custom-title", customTitle="given")
-        assert read(prompt).title == "the first prompt"
-        assert read(prompt, summed).title == "summed up"
-        assert read(prompt, summed, ai).title == "thought up"
-        assert read(prompt, summed, custom, ai).title == "given"
-
-    def test_a_blank_prompt_is_no_title(self) -> None:
-        assert read(user(" "), reply("?"), user("the question")).title == "the question"
-
-    def test_an_empty_title_clears(self) -> None:
-        session = read(user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle=""))
-        assert session.title == "a"
-
-    def test_the_last_title_wins(self) -> None:
-        assert read(state("ai-title", aiTitle="a"), state("ai-title", aiTitle="b")).title == "b"
-
-    def test_a_summary_of_another_session_is_no_title(self) -> None:
-        assert read({"type": "summary", "summary": "of yours", "leafUuid": "elsewhere"}, user("a")).title == "a"
-
-    def test_a_file_that_holds_only_a_summary_has_its_title(self) -> None:
-        assert read({"type": "summary", "summary": "all there is", "leafUuid": "x"}).title == "all there is"
 
     def test_what_changes_over_time_is_kept_in_order(self) -> None:
         session = read(

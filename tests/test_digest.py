@@ -58,7 +58,8 @@ def test_a_week_of_many_sessions_is_half_a_page(tmp_path: Path) -> None:
     for number in range(100):
         prompt = "Summarise the news" if number % 5 == 0 else f"Do {number}"
         bad = number % 10 == 1
-        said = told(user(prompt), _reply(f"c{number}", "cd x && npm test"), answer(result(f"c{number}", is_error=bad)))
+        ended = answer(result(f"c{number}", "Exit code 1" * bad, is_error=bad))
+        said = told(user(prompt), _reply(f"c{number}", "cd x && npm test"), ended)
         name = SESSION.replace("5e55", f"{number:04x}")
         own = {"sessionId": name, "cwd": f"/work/p{number % 20}", "parentUuid": None}
         records = ({**record, **own, "uuid": f"{number}-{record['uuid']}"} for record in said)
@@ -76,13 +77,17 @@ def test_a_week_of_many_sessions_is_half_a_page(tmp_path: Path) -> None:
     assert digest_markdown(made, full=True).count("### ") == 100
 
 
-def test_a_run_of_tests_that_was_denied_is_none(tmp_path: Path) -> None:
+def test_a_command_that_was_not_run_did_not_fail(tmp_path: Path) -> None:
+    """Up to 2.1.76 the client records the no of whoever uses the SDK as an error, which has no exit code."""
     said = {"a": ("ok", False), "b": ("Exit code 1", True), "c": (DENIED, True), "d": ("Exit code 2", True)}
+    said |= {"e": ("ok", False), "f": ("The tester says no.", True)}
     records = [record for id, (text, bad) in said.items() for record in _called(id, text, bad)]
     write(tmp_path, *told(*records), name=SESSION)
     ((session,),) = (project.sessions for project in reread.digest(since="2000", root=tmp_path).projects)
     (one,) = session.tests
-    assert (one.command, one.passed, one.failed, one.unknown, one.last_passed) == ("pytest -q", 1, 2, 0, False)
+    assert (one.command, one.passed, one.failed, one.unknown, one.last_passed) == ("pytest -q", 2, 2, 1, None)
+    assert {one.name: one.times for one in session.failures} == {"pytest": 2, "Bash": 1}
+    assert (session.failed_calls, session.open_failure) == (3, None)
 
 
 def _called(id: str, text: str, bad: bool) -> list[dict[str, Any]]:

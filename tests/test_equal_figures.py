@@ -356,7 +356,7 @@ def test_what_a_fork_copied_is_the_originals_in_every_report(tmp_path: Path, nam
 @pytest.mark.parametrize("project", ["a", "z"])
 def test_a_file_that_ends_while_a_call_runs_does_not_hide_its_outcome(tmp_path: Path, project: str) -> None:
     whole = told(*said("1", "pytest -q"))
-    whole[-1]["message"]["content"][0]["is_error"] = True
+    whole[-1]["message"]["content"][0] |= {"is_error": True, "content": "Exit code 1"}
     write(tmp_path, *whole, name=SESSION, project="m")
     write(tmp_path, *whole[:-1], name=SESSION, project=project)
     assert reread.stats(root=tmp_path).totals.failed == 1

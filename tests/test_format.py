@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from reread.accounting.prices import model_text
 from reread.base.format import (
     date_text,
     duration_ms_text,
     duration_text,
     money_text,
     number_text,
+    share_text,
     size_text,
     time_text,
     tokens_text,
@@ -34,17 +36,20 @@ FORMATTERS = {
     "tokens": tokens_text,
     "money": money_text,
     "lower_bound": partial(money_text, lower_bound=True),
+    "share": share_text,
+    "number": number_text,
 }
 CASES = json.loads((Path(__file__).parent / "fixtures" / "format.json").read_text())
 """The web UI's own tests read the same file."""
-EVERY_FORMATTER = [*FORMATTERS.values(), number_text, duration_ms_text, utc_text]
+EVERY_FORMATTER = [*FORMATTERS.values(), duration_ms_text, utc_text]
 HARD_VALUES = [math.nan, math.inf, -math.inf, -1, -0.0, 10**4000, -(10**4000), 10**5000, True, None, "12", [1], {}]
 WIDE = ["日本語", "é", "👍", "👩‍👩‍👧", "한국어 text", "a", ""]
 
 
 @table(("kind", "value", "text"), [(kind, *case) for kind, cases in CASES.items() for case in cases])
 def test_a_value_is_written_as_in_the_browser(kind: str, value: Any, text: str) -> None:
-    assert {**FORMATTERS, "folder": home_text}[kind](value) == text
+    named = {"folder": home_text, "model": model_text, "turns": partial(plural, noun="turn")}
+    assert {**FORMATTERS, **named}[kind](value) == text
 
 
 @table("value", HARD_VALUES)

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -203,3 +204,15 @@ def test_what_tests_share_lies_in_no_folder_of_this_machine(
     shared: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     assert all(Path(folder).is_relative_to(tmp_path_factory.getbasetemp()) for folder in shared)
+
+
+def test_a_session_is_shown_by_few_functions_and_they_are_not_nested_deeply(tmp_path: Path) -> None:
+    shutil.copytree(SOURCE / "samples" / "projects", tmp_path / "projects")
+    environment = os.environ | {"CLAUDE_CONFIG_DIR": str(tmp_path), "REREAD_CACHE": str(tmp_path / "cache")}
+    for _ in range(2):  # with nothing derived yet, and again
+        ran = subprocess.run(
+            [sys.executable, ROOT / "bench" / "calls.py", "show", "8c1f", "--no-pager"],
+            env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        counts = re.match(r"(\d+) functions of \d+ modules, (\d+) deep", ran.stderr)
+        assert counts is not None and int(counts[1]) <= 1000 and int(counts[2]) <= 20, ran.stderr

@@ -10,17 +10,20 @@ from unittest.mock import Mock, call
 import pytest
 from asking import ask
 from batches import table
+from committing import Rig
 from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, reply, thinking, told, user
 
 from reread.accounting.prices import VARIABLE, current_prices
 from reread.base.scope_options import OF_RESPONSES
+from reread.base.version import __version__
 from reread.catalog.config import change_config_value
 from reread.disk.file_set import FileSet
 from reread.disk.layout import default_store
 from reread.errors import Misuse, NotFound
 from reread.index.hits import Hit
 from reread.index.search_process import SearchReply, SearchRequest
+from reread.reader import review_view
 from reread.reports.now_report import LiveSession
 from reread.reports.report import Report, Row
 from reread.server import library as running_module
@@ -34,6 +37,7 @@ from reread.server.sharing import ShareReviews
 from reread.server.static_files import static_routes
 from reread.session.pass_process import PassJob
 from reread.storage.user_paths import cache_folder
+from reread.tools.nodes import Diff, Hunk, Note
 
 # Search
 
@@ -84,7 +88,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     started: list[Any] = []
 
     def start(job: PassJob) -> Any:
-        started.append((job, Mock(poll=Mock(return_value=None), wait=Mock())))
+        started.append((job, Mock(is_running=True)))
         return started[-1][1]
 
     monkeypatch.setattr(library_search, "start_pass", start)
@@ -170,13 +174,13 @@ def test_everything_is_indexed_once_at_first_and_when_the_index_is_behind(builds
     one.reply = reply_with(1, is_behind=True)
     one.service.search("x")
     assert len(builds) == 1, "one is at it"
-    first.poll.return_value = 0
+    first.is_running = False
     one.library.roots = None
     one.service.search("x")
     assert [job for job, _ in builds][1:] == [PassJob([], ["p"])]
     one.service.close()
     assert builds[1][1].kill.called and not first.kill.called and one.processes.close.called
-    builds[1][1].poll.return_value = 0
+    builds[1][1].is_running = False
     one.service.search("x")
     assert len(builds) == 2, "it is closed"
     Searching().service.close()
@@ -311,22 +315,56 @@ def test_reports_read_what_the_library_lists_with_the_options_of_the_request(
     assert REPORTS["budgets"].answer(library, {GUEST: "1"}) == {"budgets": []} and asked == []
 
 
-def test_a_commit_is_reviewed_in_the_folder_of_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    project = ["/w/shop"]
-    monkeypatch.setattr(reports, "open_session", lambda path: Mock(project=project[0], path=path))
-    monkeypatch.setattr(reports, "is_local", lambda folder: folder == "/w/shop")
-    monkeypatch.setattr(reports, "find_review", lambda **options: options)
-    monkeypatch.setattr(reports, "with_short_prompts", lambda review: {**review, "short": True})
-    library = Mock(roots=[Path("r")])
-    found = reports.library_review(library, "k", {"commit": "0123abc"})
-    assert found == {"commits": ["0123abc"], "repository": "/w/shop", "root": [Path("r")], "short": True}
+def test_commits_are_reviewed_in_the_folder_of_their_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(tmp_path)
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["one = 1", "two = 2", "x" * 20_000])
+    first = rig.commit(session, "Add a")
+    rig.hand("a.py", 0, 1, ["uno = 1"])
+    last = rig.commit(session, "Rename one")
+    like_patches = ["diff --git a/x b/x", "@@ -1 +1 @@", first, "", "-- x", "++ y", r"\ No newline at end of file"]
+    rig.hand("b.txt", 0, 0, like_patches)
+    rig.rename(None, "a.py", "c.py")
+    rig.hand("d.txt", 0, 0, ["last"])
+    by_hand = rig.commit(None, "By hand")
+    rig.finish()
+    path = rig.projects / f"{rig.id(session)}.jsonl"
+    library = Mock(roots=[rig.claude], find=Mock(return_value=path))
+    whole = reports.library_review(library, "k", {})
     assert library.find.call_args_list == [call("k")]
-    for query in ({}, {"commit": ""}, {"commit": "HEAD"}):
+    assert [commit.sha for commit in whole.review.commits] == [first, last] and whole.others == 0
+    assert [(file.sha, file.path, file.added, file.removed) for file in whole.files] == [
+        (first, "a.py", 3, 0),
+        (last, "a.py", 1, 1),
+    ]
+    (diff,) = whole.files[1].nodes
+    assert isinstance(diff, Diff) and [line[:8] for line in diff.hunks[0].lines] == [
+        "-one = 1",
+        "+uno = 1",
+        " two = 2",
+        " xxxxxxx",
+    ]
+    assert len(diff.hunks[0].lines[-1]) == 10_001
+    for sha, others in ((last[:9], 1), (by_hand, 2)):
+        assert reports.library_review(library, "k", {"commit": sha}).others == others
+    written, moved, new = reports.library_review(library, "k", {"commit": by_hand}).files
+    assert written.nodes == [
+        Diff(path="b.txt", hunks=[Hunk(old_start=0, new_start=1, lines=[f"+{line}" for line in like_patches])])
+    ]
+    assert (moved.path, moved.old_path, [type(node) for node in moved.nodes]) == ("c.py", "a.py", [Note])
+    assert (new.path, new.added) == ("d.txt", 1)
+    monkeypatch.setattr(review_view, "MOST_LINES", 2)
+    cut = reports.library_review(library, "k", {"commit": first}).files[0]
+    assert [type(node) for node in cut.nodes] == [Diff, Note] and len(cut.nodes[0].hunks[0].lines) == 2
+    for wrong in ("HEAD", "--help"):
         with pytest.raises(Misuse, match="by its hash"):
-            reports.library_review(library, "k", query)
-    project[0] = "/elsewhere"
-    with pytest.raises(NotFound, match="not on this machine"):
+            reports.library_review(library, "k", {"commit": wrong})
+    with pytest.raises(NotFound, match="may have been rebased"):
         reports.library_review(library, "k", {"commit": "0123abc"})
+    monkeypatch.setattr(review_view, "is_local", lambda folder: False)
+    with pytest.raises(NotFound, match="not on this machine"):
+        reports.library_review(library, "k", {})
 
 
 # Settings and the installation
@@ -353,6 +391,7 @@ def test_the_installation_names_its_folders(tmp_path: Path, monkeypatch: pytest.
     rows = [SimpleNamespace(kept=kept, gone=gone) for kept, gone in ((True, False), (True, True), (False, False))]
     library: Any = Mock(listing=lambda: SimpleNamespace(sessions=rows, roots=["r"]))
     setup = reader_settings.read_setup(library)
+    assert (setup.version, setup.store) == (__version__, str(default_store()))
     assert (setup.archives, setup.kept, setup.only_kept, setup.roots) == ([str(there)], 2, 1, ["r"])
     assert (setup.cache, setup.prices, setup.price_file) == (str(cache_folder()), current_prices().table.as_of, None)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "prices.json"))
@@ -383,6 +422,8 @@ def test_the_page_and_its_files_are_served_as_they_are(tmp_path: Path, monkeypat
     assert types[4:7] == ["font/woff2", "application/json", "text/plain"]
     kept = [found.headers["cache-control"] for found in files.values()]
     assert kept == [*["no-cache"] * 7, "max-age=31536000, immutable", "no-cache"]
+    (tmp_path / "index.html").unlink()
+    assert ask(make_app(library), "/").status == 503, "it is not built"
 
 
 # What is shared

@@ -1,11 +1,8 @@
 """The counts of the list: which sessions are read, when they are counted, and who says so when."""
 
-import io
 import math
 import os
-import pickle
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -20,6 +17,7 @@ from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, told, user
 
 from reread.base.paths import SAMPLES
+from reread.base.worker import WorkerLost
 from reread.facts import store as fact_store
 from reread.reader.schema import Figures
 from reread.server import list_counts as module
@@ -72,17 +70,11 @@ def test_all_is_read_at_once_where_nothing_can_be_kept(tmp_path: Path, monkeypat
 
 
 def test_the_child_counts_what_it_is_told_and_says_when_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = [CountJob([SAMPLES]), CountJob([Path("none")]), CountJob([SAMPLES])]
-    said, nice = io.BytesIO(), list[int]()
-    monkeypatch.setattr(os, "nice", nice.append)
+    jobs, said = [CountJob([SAMPLES]), CountJob([Path("none")]), CountJob([SAMPLES])], list[Any]()
     monkeypatch.setattr(module.count_list, "__defaults__", (math.inf,))
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"".join(map(pickle.dumps, jobs)))))
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=said))
-    module.main()
-    said.seek(0)
-    first, none, again = (pickle.load(said) for _ in jobs)
-    assert first == again == count_list(jobs[0]) and first.counts and nice == [10]
-    assert none is None
+    module.count_each(iter(jobs), said.append)
+    first, none, again = said
+    assert first == again == count_list(jobs[0]) and first.counts and none is None
 
 
 # The thread
@@ -94,12 +86,7 @@ class Child:
     def __init__(self) -> None:
         self.answer: Callable[[CountJob], ListCounts | None] = lambda job: ONE
         self.jobs: list[CountJob] = []
-        self.send_signal, self.kill, self.poll = Mock(), Mock(), Mock(return_value=None)
-
-    def __enter__(self) -> None:
-        return None
-
-    __exit__ = Mock(return_value=None)
+        self.signal, self.kill, self.close, self.is_running = Mock(), Mock(), Mock(), True
 
     def ask(self, job: CountJob) -> ListCounts | None:
         self.jobs.append(job)
@@ -109,8 +96,7 @@ class Child:
 @pytest.fixture
 def child(monkeypatch: pytest.MonkeyPatch) -> Child:
     child = Child()
-    monkeypatch.setattr(module.subprocess, "Popen", lambda *_, **__: child)
-    monkeypatch.setattr(module, "_ask", lambda child, job: child.ask(job))
+    monkeypatch.setattr(module, "Worker", lambda *_, **__: child)
     return child
 
 
@@ -166,16 +152,16 @@ def test_overlapping_pauses_stop_the_child_until_the_last_ends(
     with counter.paused(), counter.paused():
         counter.request()
         time.sleep(0.05)
-        assert heard == [] and not child.send_signal.called, "there is none"
+        assert heard == [] and not child.signal.called, "there is none"
     wait_until(lambda: len(heard) == 1)
     with counter.paused():
         with counter.paused():
             pass
-        sent = [call.args[0] for call in child.send_signal.call_args_list]
+        sent = [call.args[0] for call in child.signal.call_args_list]
         assert sent == [signal.SIGSTOP] * 2
-    assert child.send_signal.call_args.args == (signal.SIGCONT,)
+    assert child.signal.call_args.args == (signal.SIGCONT,)
     counter._signal("SIGNONE")
-    assert child.send_signal.call_count == 3
+    assert child.signal.call_count == 3
 
 
 def counting() -> set[threading.Thread]:
@@ -192,7 +178,7 @@ def test_closing_ends_the_thread_even_in_a_pause_and_the_child(child: Child, hea
     counter.request()
     thread.join(PATIENCE)
     assert not thread.is_alive() and heard == [], "nobody listens any more"
-    assert child.kill.call_count == 2 and child.__exit__.called
+    assert child.kill.call_count == 1 and child.close.called
     other = ListCounter(heard.append)
     with other.paused():
         other.request()
@@ -204,34 +190,17 @@ def test_a_child_is_started_when_there_is_none_or_it_ended(
     child: Child, heard: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []
-    monkeypatch.setattr(
-        module.subprocess, "Popen", lambda command, **options: started.append((command, options)) or child
-    )
+    monkeypatch.setattr(module, "Worker", lambda *given, **options: started.append((given, options)) or child)
     monkeypatch.setattr(module, "PAUSE_FACTOR", 0.0)
     counter = ListCounter(heard.append)
-    for number, (ended, starts) in enumerate([(None, 1), (None, 1), (1, 2)], 1):
-        child.poll.return_value = ended
+    for number, (runs, starts) in enumerate([(True, 1), (True, 1), (False, 2)], 1):
+        child.is_running = runs
         counter.request()
         wait_until(lambda number=number: len(heard) == number)
-        assert len(started) == starts
-    command, options = started[0]
-    assert command == [sys.executable, "-P", "-m", "reread.server.list_counts"]
-    assert options == {
-        "stdin": subprocess.PIPE,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.DEVNULL,
-        "process_group": None if sys.platform == "win32" else 0,
-    }
+        assert started == [(("reread.server.list_counts:count_each",), {"nice": True})] * starts
     counter.close()
 
 
 def test_a_lost_child_says_nothing() -> None:
-    def pipes(answer: bytes, broken: bool = False) -> Any:
-        given = Mock(write=Mock(side_effect=BrokenPipeError if broken else None))
-        return Mock(stdin=given, stdout=io.BytesIO(answer))
-
-    job = CountJob(None)
-    assert module._ask(pipes(pickle.dumps(ONE)), job) == ONE
-    for answer in (b"", b"?", pickle.dumps(ONE)[:-5]):
-        assert module._ask(pipes(answer), job) is None
-    assert module._ask(pipes(pickle.dumps(ONE), broken=True), job) is None
+    assert module._ask(Mock(ask=Mock(return_value=ONE)), CountJob(None)) == ONE
+    assert module._ask(Mock(ask=Mock(side_effect=WorkerLost)), CountJob(None)) is None

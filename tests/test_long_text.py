@@ -83,7 +83,7 @@ NODES = {
 @table("text", [LONG_LINE, LONG_LINES])
 @table("name", NODES)
 def test_no_long_text_of_a_call_is_left_to_rich(name: str, text: str) -> None:
-    drawn = list(NodeView(full=True).indented([NODES[name](text)]))
+    drawn = list(NodeView(Selection(full=True)).indented([NODES[name](text)]))
     assert max(map(length, drawn)) <= LONG
     pages = "".join(page for item in drawn if isinstance(item, LongText) for page in item.pages(make_console()))
     assert pages.count("x") == text.count("x") and pages.count("fox") == text.count("fox")

@@ -45,7 +45,7 @@ from reread.index.update import LEAST, refresh
 from reread.records.decode import Decoder
 from reread.reports.file_index import FileIndex
 from reread.session import loader
-from reread.session.pass_process import begin_pass, only_pass, pass_is_due
+from reread.session.pass_process import PassJob, begin_pass, only_pass, pass_is_due
 from reread.session.saved_fold import fold_path
 from reread.session.session_pass import SessionPass
 
@@ -444,14 +444,12 @@ def test_a_pass_is_due_after_an_hour(monkeypatch: pytest.MonkeyPatch, age: int |
 
 
 def test_a_pass_that_takes_long_is_not_begun_again(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "nice", lambda _: None, raising=False)
-    monkeypatch.setattr(sys, "argv", ["pass", "{}"])
     monkeypatch.setattr(whole_pass, "WAIT_SECONDS", 0.0)
     with only_pass(0.0) as is_only:
         assert is_only
-        whole_pass.main()
+        whole_pass.make_pass(iter([PassJob()]))
         assert open_reader() is None
-    whole_pass.main()
+    whole_pass.make_pass(iter([PassJob()]))
     reader = open_reader()
     assert reader is not None and len(reader.cursors) == 3
 

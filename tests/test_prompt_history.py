@@ -18,6 +18,7 @@ from reread.errors import Misuse, NotFound, Unreadable
 from reread.handover.resuming import resumption
 from reread.records import dialects
 from reread.server.library import SessionLibrary
+from reread.session.pass_process import PassJob
 from reread.storage import prompt_history
 
 HERE, GONE = "44444444-1111-4111-8111-111111111111", "55555555-1111-4111-8111-111111111111"
@@ -107,13 +108,10 @@ def test_they_are_found_and_shown(root: Path) -> None:
     assert reread.export(GONE, "html", root=root)
 
 
-def test_a_process_of_its_own_indexes_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr("os.nice", asked.append)
-    monkeypatch.setattr("sys.argv", ["build", json.dumps({"roots": [str(root)]})])
-    whole_pass.main()
+def test_a_pass_indexes_them(root: Path) -> None:
+    whole_pass.make_pass(iter([PassJob(roots=[str(root)])]))
     reader = open_reader()
-    assert reader is not None and str(gone_path(root)) in reader.cursors and asked == [10]
+    assert reader is not None and str(gone_path(root)) in reader.cursors
 
 
 def test_a_long_pasted_text_is_read_from_the_paste_cache(root: Path) -> None:

@@ -23,10 +23,12 @@ from reread.base.sanitize import coloured_output, plain_output, plain_text, safe
 from reread.reader.export_formats import export, format_names
 from reread.render import terminal_nodes
 from reread.render.format import more_fields
-from reread.render.markdown import session_markdown
+from reread.render.markdown import MarkdownView, session_markdown
 from reread.render.selection import Selection, parse_turns
+from reread.render.sequence import METHODS
 from reread.render.terminal import ChangePrinter, TerminalView, make_console
 from reread.session.changes import change_of
+from reread.tools import nodes
 from reread.tools.nodes import Picture
 from reread.tools.unshown_fields import missed_fields
 
@@ -178,6 +180,10 @@ class TestSafety:
         shown = coloured_output(self.HOSTILE)
         assert re.findall(r"\x1b[^a-z]*[a-z]?", shown) == ["\x1b[31m", "\x1b[0m"]
         assert "title" not in shown and "http" not in shown and "link" in shown and "\\u202e" in shown
+
+    @pytest.mark.parametrize(("output", "shown"), json.loads((HERE / "fixtures" / "output.json").read_text()))
+    def test_output_is_that_of_the_browser(self, output: str, shown: str) -> None:
+        assert plain_output(output) == shown
 
     def test_plain_output_has_no_escape_codes(self) -> None:
         assert plain_output(self.HOSTILE) == "ablinkcredd\\x9b5m\\u202ee"
@@ -407,3 +413,9 @@ def test_only_what_a_reader_would_miss_is_named_where_it_is_left_out() -> None:
     names = ["timeout", "model", "note", "stop_details.explanation"]
     assert missed_fields(left, "TaskUpdate #2 pending → in progress 1 to 20") == names
     assert more_fields(names) == "+ timeout, model, note and 1 more"
+
+
+def test_each_view_draws_every_kind_of_item_and_node() -> None:
+    kinds = {kind.__name__.lower() for kind in nodes.Node.__subclasses__()}
+    for view in (TerminalView, MarkdownView):
+        assert [name for name in (*METHODS.values(), *kinds) if not callable(getattr(view, name, None))] == []

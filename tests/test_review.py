@@ -40,8 +40,6 @@ from reread.git.command import git_output
 from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
 from reread.git.repository import MOST_LINES, GitCommit, Repository
 from reread.git.repository import _seconds as seconds  # pyright: ignore[reportPrivateUsage]
-from reread.server.library import SessionLibrary
-from reread.server.reports import library_review
 from reread.value_types import Review
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -651,26 +649,6 @@ def test_nothing_in_a_prompt_or_a_name_acts(rig: Rig) -> None:
     assert "<script" not in page and "<b>" not in page and "<img" not in page and "&lt;script&gt;" in page
     markdown = run(*words, "-f", "markdown").output
     assert " <script" not in markdown and "\n# head" not in markdown and "\x1b" not in markdown + run(*words).output
-
-
-# The reader
-
-
-def test_the_reader_reviews_a_commit_of_a_session(rig: Rig) -> None:
-    session = rig.session()
-    rig.prompt(session, "Write it")
-    rig.write(session, "src/a.py", 0, 0, ["alpha_value = 1"])
-    sha = rig.commit(session, "Here")
-    rig.finish()
-    library = SessionLibrary([rig.claude], count=False)
-    library.refresh()
-    review = library_review(library, rig.id(session), {"commit": sha[:7]})
-    assert [commit.sha for commit in review.commits] == [sha] and review.turns[0].prompt == "Write it"
-    with pytest.raises(NotFound, match="rebased"):
-        library_review(library, rig.id(session), {"commit": "0123456"})
-    for wrong in ("", "--help", "HEAD"):
-        with pytest.raises(Misuse):
-            library_review(library, rig.id(session), {"commit": wrong})
 
 
 # Agent Trace

@@ -32,7 +32,7 @@ from reread.reader.session_view import SessionView
 from reread.reports.cost_parts import cost_parts
 from reread.reports.now_report import LiveSession
 from reread.server import library as running_module
-from reread.server import reports, routes, static_files
+from reread.server import reports, routes
 from reread.server.guard import GUEST
 from reread.server.library import NOTHING, RunningSessions, SessionLibrary
 from reread.server.open_sessions import OpenSession
@@ -164,7 +164,7 @@ def test_the_answers_about_a_session_are_those_of_its_view(
     assert ask(app, f"{BASE}/search").status == 400
 
 
-def test_requests_are_listed_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_listed_and_shown(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(conversation(4).data)
     library = SessionLibrary(paths=[path], count=False)
@@ -182,16 +182,6 @@ def test_requests_are_listed_and_shown(tmp_path: Path, monkeypatch: pytest.Monke
         "/context": {"request=2": lambda _: request_context(thread, turn=None, request=2, agent=None)},
     }
     assert_answers(app, "/api/sessions/s", view, queries)
-    bounds = {
-        "MAX_ITEMS": ("items", "items"),
-        "MAX_TURNS": ("outline", "turns"),
-        "MAX_MATCHES": ("filter", "indices"),
-        "MAX_REQUESTS": ("requests", "requests"),
-    }
-    for name, (route, field) in bounds.items():
-        monkeypatch.setattr(routes, name, 3)
-        counts = [len(ask(app, f"/api/sessions/s/{route}", query).value[field]) for query in ("", "count=9", "count=2")]
-        assert counts == [3, 3, 2], name
 
 
 def test_an_open_session_whose_file_is_gone_can_still_be_exported(tmp_path: Path) -> None:
@@ -254,45 +244,6 @@ def test_budgets_are_set_and_removed_in_the_settings(app: Any, library: SessionL
     states = ask(app, "/api/reports/budgets", "tz=UTC").value["budgets"]
     assert {state["per"]: state["amount_usd"] for state in states} == {"week": 9, "month": 70.5}
     assert ask(app, "/api/reports/budgets", "tz=Nowhere").status == 400
-
-
-def test_the_installation_says_what_it_reads_and_where_it_writes(
-    app: Any, library: SessionLibrary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    setup = ask(app, "/api/setup").value
-    rows = library.listing().sessions
-    assert (setup["roots"], setup["store"]) == ([str(SAMPLES)], str(default_store()))
-    assert (setup["version"], setup["price_file"]) == (reread.__version__, None)
-    assert (setup["kept"], setup["only_kept"]) == (sum(row.kept for row in rows), sum(row.gone for row in rows))
-    assert setup["kept"] >= 1
-
-
-def test_the_calls_behind_a_figure_are_listed_newest_first(
-    app: Any, library: SessionLibrary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    report = reread.stats(root=SAMPLES, by="tool")
-    wanted = [call for call in report.items if call.group["tool"] == "Bash"]
-    found = REPORTS["calls"].answer(library, {"by": "tool", "group": "Bash"})
-    assert found["total"] == len(wanted) == len(found["calls"]) > 9
-    times = [call["time_ms"] for call in found["calls"]]
-    assert times == sorted(times, reverse=True) and len(set(times)) > 9
-    assert {call["key"] for call in found["calls"]} == {Path(call["path"]).stem for call in wanted}
-    monkeypatch.setattr(reports, "MOST_CALLS", 2)
-    assert REPORTS["calls"].answer(library, {"by": "tool", "group": "Bash"}) == {
-        "calls": found["calls"][:2],
-        "total": found["total"],
-    }
-    assert REPORTS["calls"].answer(library, {"by": "failure"})["total"] == sum(
-        call.group["failure"] is None for call in reread.stats(root=SAMPLES, by="failure").items
-    )
-    assert ask(app, "/api/reports/calls", "by=tool,state").status == 400
-
-
-def test_advice_names_the_sessions_that_it_comes_from(library: SessionLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    value = {"advice": [{"places": [{"session": KEY}, {"session": "elsewhere"}]}]}
-    monkeypatch.setattr(reports, "advice_value", lambda _: value)
-    REPORTS["advice"].answer(library, {})
-    assert [place["key"] for place in value["advice"][0]["places"]] == [KEY, None]
 
 
 def test_reports_count_the_sessions_of_the_library() -> None:
@@ -426,17 +377,6 @@ def test_the_end_of_a_server_is_asked_for_by_signals(monkeypatch: pytest.MonkeyP
     assert not server.timed_out
     server._abandon_requests()
     assert server.timed_out and log.disabled
-
-
-def test_a_page_that_is_not_built_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(static_files, "STATIC", tmp_path)
-    (tmp_path / "assets").mkdir()
-    for name in ("assets/app-0123abcd.js", "assets/plain.css", "other.js", "assets/x.exe"):
-        (tmp_path / name).write_text("x")
-    app = make_app(SessionLibrary([SAMPLES], count=False))
-    assert (ask(app, "/").status, ask(app, "/other.js").status, ask(app, "/assets/x.exe").status) == (503, 404, 404)
-    kept = [ask(app, f"/assets/{name}").headers["cache-control"] for name in ("app-0123abcd.js", "plain.css")]
-    assert kept == ["max-age=31536000, immutable", "no-cache"]
 
 
 # What a handler is given

@@ -155,7 +155,6 @@ OWN = {
     "reread.reports.status_line": "starts without the modules of others",
     "reread.disk.processes": "the kernel's files",
     "reread.base.addons": "files of installed packages",
-    "reread.accounting.workers": "a pipe of its own",
     "reread.reader.page_assets": "files of the package",
     "reread.reader.site_export": "files of the package",
     "reread.server.static_files": "files of the package",

@@ -34,9 +34,9 @@ import reread
 from reread.base.paths import SAMPLES
 from reread.catalog.store import Store
 from reread.reader.session_view import SessionView
-from reread.server.guard import HEADERS, Guard
+from reread.server.guard import Guard
 from reread.server.library import SessionLibrary
-from reread.server.list_counts import CountJob, ListCounter, count_list
+from reread.server.list_counts import CountJob, count_list
 from reread.server.open_sessions import MAX_IDLE, OpenSession
 from reread.server.routes import SESSION_ROUTES, make_app
 from reread.server.run import LimitedProtocol, Server, bind, host_names, is_loopback, private_page, serve
@@ -242,14 +242,6 @@ def test_images_are_served_with_the_type_that_their_bytes_have(tmp_path: Path) -
         assert [site.status(url) for url in urls[len(IMAGES) :]] == [404, 404, 404]
 
 
-def test_a_page_of_items_has_at_most_200(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(jsonl(*told(*(user(f"prompt {n}") for n in range(210)))))
-    with running(SessionLibrary(paths=[path], count=False)) as site:
-        page = site.get("/api/sessions/s/items?count=999")
-        assert (page["total"], len(page["items"])) == (210, 200)
-
-
 def test_a_child_counts_the_rows_of_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     for _ in range(2):  # the second time from the cache
@@ -263,20 +255,6 @@ def test_a_child_counts_the_rows_of_the_list(tmp_path: Path, monkeypatch: pytest
         for row in found["sessions"]:
             expected = msgspec.to_builtins(counted[library.find(row["key"])])
             assert {name: row[name] for name in expected} == expected | {"models": expected["models"] or row["models"]}
-
-
-def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
-    counted: list[int] = []
-    counter = ListCounter(lambda counts: counted.append(len(counts)), roots=[SAMPLES])
-    counter.request()
-    wait_until(lambda: bool(counted))
-    with counter.paused(), counter.paused():
-        counter.request([])
-        time.sleep(0.3)
-        assert len(counted) == 1
-    wait_until(lambda: len(counted) == 2)
-    counter.close()
 
 
 def test_long_work_lets_other_requests_use_the_session(live: tuple[Site, Path]) -> None:
@@ -299,13 +277,6 @@ def test_long_work_lets_other_requests_use_the_session(live: tuple[Site, Path]) 
 
     assert session.run_in_slices(steps())
     session.close()
-
-
-def test_what_kept_a_file_from_being_read_is_said(tmp_path: Path) -> None:
-    session = OpenSession("k", tmp_path / "none.jsonl")
-    with pytest.raises(reread.RereadError) as raised, session.locked_view():
-        pass
-    assert session.failed and raised.value is session._error
 
 
 def test_checking_a_file_does_not_block_other_requests(
@@ -451,32 +422,6 @@ def test_requests_of_other_sites_are_rejected(demo: Site, path: str) -> None:
         assert demo.status(path, method) == 405
 
 
-def test_requests_of_its_own_page_are_answered(demo: Site) -> None:
-    for host in (f"127.0.0.1:{demo.port}", f"localhost:{demo.port}", f"[::1]:{demo.port}", f"LOCALHOST:{demo.port}"):
-        assert demo.status("/api/library", host=host) == 200
-        assert (
-            demo.status("/api/library", host=host, origin=f"http://{host.lower()}", sec_fetch_site="same-origin") == 200
-        )
-    assert demo.status("/api/library", "HEAD") == 200
-
-
-def test_a_link_on_another_site_opens_the_page_but_no_data(demo: Site) -> None:
-    visit = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}
-    assert demo.status("/", **visit) != 403
-    assert demo.status("/api/library", **visit) == 403
-    assert demo.status("/", **{**visit, "sec_fetch_dest": "iframe"}) == 403
-
-
-@pytest.mark.parametrize("path", ["/", "/api/library", "/nothing", "/api/sessions/none"])
-def test_every_response_has_the_security_headers(demo: Site, path: str) -> None:
-    for headers in ({}, {"host": "evil.example"}):
-        answer = demo.ask(path, **headers)
-        for name, value in HEADERS.items():
-            assert answer.headers[name] == value
-        assert not [name for name in answer.headers if name.lower().startswith("access-control")]
-    assert "unsafe" not in HEADERS["content-security-policy"]
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -536,30 +481,9 @@ def test_an_unknown_path_answers_with_a_page_and_an_unknown_api_path_with_json(d
     assert json.loads(demo.ask("/api/nothing").body) == {"error": "There is nothing at this address."}
 
 
-def test_data_need_the_token() -> None:
-    with running(SessionLibrary([SAMPLES], count=False), host="reader.example", token="sesame") as site:
-        host = f"reader.example:{site.port}"
-        assert site.status("/api/library", host=host) == 401
-        assert site.status("/api/library?token=guess", host=host) == 401
-        assert site.status("/api/library", host=host, authorization="Bearer guess") == 401
-        assert site.status("/api/library", host=host, authorization="Bearer sesame") == 200
-        welcome = site.ask("/?token=sesame&x=1", host=host)
-        assert (welcome.status, welcome.headers["location"]) == (303, "/?x=1")
-        cookie = welcome.headers["set-cookie"]
-        assert "HttpOnly" in cookie and "SameSite=strict" in cookie
-        assert site.status("/api/library", host=host, cookie=cookie.split(";")[0]) == 200
-        assert site.status("/api/library", host=host, cookie=f"reread_{site.port}=guess") == 401
-
-
 def test_loopback_addresses() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "localhost", "::1")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.1.2", "localhost.evil.example", "")))
-
-
-def test_the_host_names_of_an_address() -> None:
-    assert host_names("192.168.1.2") == ["192.168.1.2"]
-    assert host_names("fe80::1") == ["[fe80::1]"]
-    assert socket.gethostname() in host_names("0.0.0.0")
 
 
 # Live events
@@ -590,47 +514,12 @@ def test_a_session_that_grows_sends_updates(live: tuple[Site, Path]) -> None:
         assert page["stamp"] == update["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
 
 
-def test_a_session_sends_its_progress_while_it_is_read(
-    live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site, path = live
-    may_read, read = threading.Event(), OpenSession._read
-
-    def slow_read(session: OpenSession) -> SessionView:
-        assert may_read.wait(100)
-        return read(session)
-
-    monkeypatch.setattr(OpenSession, "_read", slow_read)
-    with site.events(f"/api/sessions/{path.stem}/events") as events:
-        assert events.next() == ("opening", {"read": 0, "size": path.stat().st_size})
-        may_read.set()
-        assert events.until("open")["items"] == 2
-
-
 def test_a_session_that_is_no_longer_written_sends_an_update(live: tuple[Site, Path]) -> None:
     site, path = live
     with site.events(f"/api/sessions/{path.stem}/events") as events:
         assert events.until("open")["live"]
         os.utime(path, (0, 0))
         assert not events.until("update")["live"]
-
-
-def test_one_thread_follows_a_session_while_there_are_listeners(live: tuple[Site, Path]) -> None:
-    site, path = live
-
-    def followers() -> int:
-        return sum(thread.name == f"follow {path.stem}" for thread in threading.enumerate())
-
-    address = f"/api/sessions/{path.stem}/events"
-    with site.events(address) as one:
-        one.until("open")
-        with site.events(address) as other:
-            other.until("open")
-            assert followers() == 1
-        append(path, user("and this"))
-        one.until("update")
-        assert followers() == 1
-    wait_until(lambda: followers() == 0)
 
 
 def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
@@ -745,23 +634,6 @@ def test_idle_sessions_are_closed_the_least_recently_used_first(tmp_path: Path) 
 # Start and shutdown
 
 
-def test_the_socket_lets_asyncio_disable_delays() -> None:
-    with bind("127.0.0.1", 0) as listener:
-        assert listener.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only on these
-
-
-def test_a_port_in_use_is_an_error_or_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    with bind("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(reread.Misuse, match=f"Cannot listen on 127.0.0.1:{port}: .*omit --port"):
-            bind("127.0.0.1", port)
-        monkeypatch.setattr("reread.server.run.PORT", port)
-        with bind("127.0.0.1", None) as other:
-            assert other.getsockname()[1] != port
-    with pytest.raises(reread.Misuse, match=r"Cannot listen on 203\.0\.113\.1: "):
-        bind("203.0.113.1", None)
-
-
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str, Guard]]]:
     """Call `serve` without running the server; return the printed address and the guard."""
@@ -783,27 +655,6 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str
     for guard in guards:
         guard.app.state.open_sessions.close()
         guard.app.state.library.close()
-
-
-def test_every_server_has_a_token_unless_one_on_loopback_is_told_otherwise(
-    started: Callable[..., tuple[str, Guard]],
-) -> None:
-    address, guard = started(roots=[SAMPLES], token=False)
-    assert guard.token is None and re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
-    with pytest.raises(reread.Misuse, match="leave out --no-token"):
-        started(roots=[SAMPLES], host="0.0.0.0", token=False)
-    for host in ("127.0.0.1", "0.0.0.0", "::"):
-        address, guard = started(roots=[SAMPLES], host=host)
-        assert guard.token and len(guard.token) > 20 and address.endswith(f"/?token={guard.token}")
-        assert address.removeprefix("http://").split("/")[0].lower() in guard.hosts
-
-
-def test_a_single_session_is_opened_at_once(started: Callable[..., tuple[str, Guard]]) -> None:
-    path = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
-    address, guard = started(path)
-    assert address.endswith(f"/?token={guard.token}#/s/{path.stem}") and len(guard.app.state.open_sessions) == 1
-    address, guard = started(path, roots=[SAMPLES])
-    assert address.endswith(f"/?token={guard.token}") and len(guard.app.state.open_sessions) == 0
 
 
 def test_the_browser_gets_a_private_page_and_not_the_address(
@@ -891,19 +742,6 @@ def test_idle_connections_do_not_stop_the_server(
     assert capfd.readouterr().err == ""
 
 
-def test_connections_that_are_being_answered_are_kept_when_there_are_too_many(
-    demo: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("reread.server.run.MAX_CONNECTIONS", 3)
-    with ExitStack() as stack:
-        streams = [stack.enter_context(demo.events("/api/events")) for _ in range(3)]
-        refused = connected(demo, stack)
-        refused.settimeout(PATIENCE)
-        with suppress(ConnectionError):
-            assert refused.recv(1) == b""
-        assert len(streams) == 3
-
-
 def test_a_connection_is_closed_at_the_time_that_was_set_last() -> None:
     connection, first, second = LimitedProtocol.__new__(LimitedProtocol), Mock(), Mock()
     connection._timer, connection.loop, connection.transport = None, Mock(), Mock()
@@ -915,21 +753,6 @@ def test_a_connection_is_closed_at_the_time_that_was_set_last() -> None:
     assert [call.args[0] for call in connection.loop.call_later.call_args_list] == [3.0, 4.0]
     connection._cancel()
     assert second.cancel.called and connection._timer is None
-
-
-@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
-def test_a_request_that_does_not_come_ends_its_connection(
-    demo: Site, monkeypatch: pytest.MonkeyPatch, sent: bytes
-) -> None:
-    monkeypatch.setattr("reread.server.run.REQUEST_SECONDS", 0.3)
-    with ExitStack() as stack:
-        slow = connected(demo, stack)
-        began = time.monotonic()
-        for byte in sent:
-            slow.sendall(bytes([byte]))
-        with suppress(ConnectionResetError):
-            assert slow.recv(1) == b""
-        assert time.monotonic() - began < PATIENCE
 
 
 def test_a_client_that_does_not_read_is_closed(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1044,11 +867,3 @@ def test_a_port_in_use_is_reported_in_one_line() -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=150)
     assert done.returncode == 2
     assert re.fullmatch(rf"reread: Cannot listen on 127\.0\.0\.1:{port}: .*\n", done.stderr)
-
-
-def test_a_head_that_does_not_end_is_refused(demo: Site) -> None:
-    with ExitStack() as stack:
-        client = connected(demo, stack)
-        client.settimeout(PATIENCE)
-        client.sendall(f"GET / HTTP/1.1\r\nHost: {demo.host}\r\nX: ".encode() + b"a" * 20_000)
-        assert client.recv(100).startswith(b"HTTP/1.1 400")

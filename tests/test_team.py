@@ -530,6 +530,13 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     assert spans == [("2026-11-09", "2026-11-15")] * 2 + [("2026-11-02", "2026-11-08")]
     code, said = run("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC")
     assert code == 0 and "from 2026-11-09 to 2026-11-15" in said and "| harbor |" in said
+    with monkeypatch.context() as terminal:
+        terminal.setattr("click.testing._NamedTextIOWrapper.isatty", lambda stream: True, raising=False)
+        terminal.setenv("COLUMNS", "60")
+        shown = run_here("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC").stdout
+    assert re.search(r"^harbor +\S+", shown, re.MULTILINE) and "|" not in shown and "#" not in shown
+    assert max(map(len, shown.splitlines())) <= 60
+    assert said.splitlines()[2].removeprefix("- ") in " ".join(shown.split())
     kept = tmp_path / "kept.json"
     command = f"cat > {kept}; exit 7"
     assert run("digest", "--team", bucket, "--since", "2026-11-12", "-f", "json", "--exec", command)[0] == 7

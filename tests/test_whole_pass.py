@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,26 +86,15 @@ def test_the_time_is_set_on_the_opened_file_where_that_can_be(
 
 def test_a_pass_is_a_process_of_its_own_that_no_terminal_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, user("needle"), reply("found"))
-    process = start_pass(PassJob(paths=[str(path)]))
+    worker = start_pass(PassJob(paths=[str(path)]))
     if os.name == "posix":
-        assert os.getsid(process.pid) == process.pid
-    assert process.wait(120) == 0
+        pid = worker._process.pid  # type: ignore[union-attr]
+        assert os.getsid(pid) == pid and os.getpriority(os.PRIO_PROCESS, pid) > 0
+    worker.wait(120)
     reader = open_reader()
     assert reader is not None and list(reader.cursors) == [str(path)]
     monkeypatch.setattr(SessionPass, "_open", refuse)
     whole_pass.derive_all(find_files(paths=[path]))
-
-
-def test_a_process_is_started_with_the_job_and_nothing_to_read_or_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Any] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda *words, **options: given.append((words, options)) or "started")
-    assert start_pass(PassJob(roots=["/a"], paths=["/b"])) == "started"
-    [([words], options)] = given
-    assert words[1:4] == ["-P", "-m", whole_pass.__name__]
-    assert json.loads(words[4]) == {"roots": ["/a"], "paths": ["/b"]}
-    closed = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-    assert options == {**closed, "start_new_session": True, "creationflags": apart}
 
 
 # What it reads
@@ -206,9 +194,7 @@ def test_of_passes_over_the_whole_machine_one_runs_at_a_time(
     monkeypatch.setattr(whole_pass, "only_pass", only_pass)
     monkeypatch.setattr(whole_pass, "derive_all", derived.append)
     monkeypatch.setattr(whole_pass, "derive_rows", lambda _: None)
-    monkeypatch.setattr(os, "nice", lambda _: None)
-    monkeypatch.setattr("sys.argv", ["whole_pass", json.dumps({named: [str(tmp_path)]} if named else {})])
-    whole_pass.main()
+    whole_pass.make_pass(iter([PassJob(**({named: [str(tmp_path)]} if named else {}))]))
     assert (waited, len(derived)) == (waits, passes)
 
 
@@ -220,14 +206,11 @@ def test_the_job_says_which_sessions_are_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(roots[0]))
     derived: list[FileSet] = []
     rows: list[list[str]] = []
-    nice: list[int] = []
     monkeypatch.setattr(whole_pass, "derive_all", derived.append)
     monkeypatch.setattr(whole_pass, "derive_rows", rows.append)
-    monkeypatch.setattr(os, "nice", nice.append)
 
     def main(**job: list[str]) -> list[str]:
-        monkeypatch.setattr("sys.argv", ["whole_pass", json.dumps(job)])
-        whole_pass.main()
+        whole_pass.make_pass(iter([PassJob(**job)]))
         return sorted(path for path in derived[-1].states if path in paths)
 
     assert main() == paths[:1] and rows == [[]]
@@ -236,11 +219,3 @@ def test_the_job_says_which_sessions_are_read(tmp_path: Path, monkeypatch: pytes
     assert rows[1:] == [[str(root) for root in roots[1:]]]
     assert main(paths=paths[2:]) == paths[2:] and len(derived[-1].states) == 1
     assert len(rows) == 2, "rows are those of whole folders"
-    assert nice == [10] * 3
-    for error in (OSError, AttributeError):
-
-        def fail(_: int, error: type[Exception] = error) -> Any:
-            raise error
-
-        monkeypatch.setattr(os, "nice", fail)
-        assert main() == paths[:1]

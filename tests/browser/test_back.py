@@ -179,7 +179,7 @@ def test_back_restores_a_review(tab: Tab, serve: Any, tmp_path: Path) -> None:
     rig.finish()
     page = tab(f"{serve('serve', '--root', rig.claude)}#/s/{rig.id(session)}", viewport=LOW)
     page.get_by_role("link", name="Review", exact=True).click()
-    page.locator("summary", has_text="src/b.py").click()
+    page.locator(".changed-file", has_text="src/b.py").click()
     is_restored(page, "main.review h1")
 
 

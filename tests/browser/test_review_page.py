@@ -20,13 +20,19 @@ def test_a_commit_leads_to_the_turns_behind_it_and_these_to_the_session(browser:
         page = browser.new_page()
         page.goto(f"{address}#/s/{rig.id(session)}")
         page.get_by_role("link", name="Review", exact=True).click()
-        playwright.expect(page.get_by_role("heading", name="Add a part")).to_be_visible()
         review = page.locator("main.review")
-        playwright.expect(review).to_contain_text("3 added lines: 2 by sessions, 1 by hand or unknown")
+        playwright.expect(review.locator("h1")).to_contain_text("Add a part")
+        playwright.expect(review).to_contain_text("3 added lines: 2 by 1 turn, 1 by hand or unknown")
         playwright.expect(review.locator("blockquote")).to_have_text("Write the <b>first</b> part")
+        lines = review.locator(".diff .line")
+        playwright.expect(lines).to_have_count(3)
+        assert [line.locator(".turn-mark").count() for line in lines.all()] == [1, 0, 1]
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert axe(page) == [], scheme
-        review.locator(".review-turns a").click()
-        playwright.expect(page).to_have_url(f"{address}#/s/{rig.id(session)}?turn=1")
+        for link in (".review-turns a", ".line-margin a"):
+            page.goto(f"{address}#/review/{rig.id(session)}")
+            playwright.expect(review.locator("h1")).to_contain_text("Add a part")
+            review.locator(link).first.click()
+            playwright.expect(page).to_have_url(f"{address}#/s/{rig.id(session)}?turn=1")
         page.close()

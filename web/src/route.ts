@@ -40,7 +40,7 @@ export interface ReportRoute {
   page: "insights" | "team" | "settings";
   choices: Record<string, string>;
 }
-/** The turns behind a commit that a session made. */
+/** The turns behind a commit that a session made, or behind all of them. */
 export interface ReviewRoute {
   page: "review";
   session: string;
@@ -75,7 +75,7 @@ export function parseRoute(hash: string): Route {
       panel: panelOf(params),
     };
   }
-  if (pieces[0] === "review" && pieces[1] && pieces[2] && pieces.length === 3) return { page: "review", session: pieces[1], commit: pieces[2] };
+  if (pieces[0] === "review" && pieces[1] && pieces.length <= 3) return { page: "review", session: pieces[1], commit: pieces[2] ?? "" };
   if (pieces[0] === "compare" && pieces[1] && pieces[2] && pieces.length === 3) return { page: "compare", one: pieces[1], other: pieces[2] };
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
@@ -127,8 +127,8 @@ export function sessionHref(thread: ThreadRef, target: Target = {}, query = "", 
   return `#/s/${encodeURIComponent(thread.session)}${agent}${search ? `?${search}` : ""}`;
 }
 
-/** The address of the turns behind a commit. */
-export const reviewHref = (session: string, commit: string): string => `#/review/${encodeURIComponent(session)}/${encodeURIComponent(commit)}`;
+/** The address of the turns behind a commit, or behind all that a session made. */
+export const reviewHref = (session: string, commit = ""): string => `#/review/${encodeURIComponent(session)}${commit && `/${encodeURIComponent(commit)}`}`;
 
 /** The address of two sessions beside each other. */
 export const compareHref = (one: string, other: string): string => `#/compare/${encodeURIComponent(one)}/${encodeURIComponent(other)}`;

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
+import shared from "../../tests/fixtures/output.json";
 import { ansiLines, stripAnsi } from "../src/kit/ansi";
+
+test.each(shared as [string, string][])("%j shows %j", (output, shown) => {
+  expect(ansiLines(output).map((runs) => runs.map((run) => run.text).join("")).join("\n")).toBe(shown);
+});
 
 const E = "\u001b";
 

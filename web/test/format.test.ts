@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import shared from "../../tests/fixtures/format.json";
-import { ago, duration, folder, inProject, model, money, plural, size, tokens } from "../src/kit/format";
+import { ago, duration, exact, folder, inProject, model, money, plural, share, size, tokens } from "../src/kit/format";
 
-type Cases = Record<"duration" | "size" | "tokens" | "money" | "lower_bound", [number, string][]> & { folder: [string, string][] };
+type Cases = Record<"duration" | "size" | "tokens" | "money" | "lower_bound" | "share" | "number" | "turns", [number, string][]> & Record<"folder" | "model", [string, string][]>;
 
 const cases = shared as unknown as Cases;
 
@@ -13,12 +13,12 @@ test.each(cases.money)("%d dollars are %s", (usd, text) => expect(money(usd)).to
 
 test.each(cases.lower_bound)("at least %d dollars are %s", (usd, text) => expect(money(usd, true)).toBe(text));
 test.each(cases.folder)("%s is %s", (path, text) => expect(folder(path)).toBe(text));
+test.each(cases.share)("a part of %d is %s", (part, text) => expect(share(part)).toBe(text));
+test.each(cases.number)("the number %d is %s", (count, text) => expect(exact(count)).toBe(text));
+test.each(cases.turns)("%d of them are %s", (count, text) => expect(plural(count, "turn")).toBe(text));
+test.each(cases.model)("the model %j is %j", (id, text) => expect(model(id)).toBe(text));
 
-test("counts and names", () => {
-  expect(plural(1, "turn")).toBe("1 turn");
-  expect(plural(2310, "branch", "branches")).toBe("2,310 branches");
-  expect(model("claude-sonnet-4-5-20250929")).toBe("sonnet-4-5");
-});
+test("nouns with a plural of their own", () => expect(plural(2310, "branch", "branches")).toBe("2,310 branches"));
 
 test("paths of any system", () => {
   expect(folder("C:\\Users\\sam\\code")).toBe("~\\code");

@@ -151,16 +151,6 @@ class UsageSum:
         if nanos is not None:
             self.reported_nanos = (self.reported_nanos or 0) + nanos
 
-    def add(self, other: UsageSum) -> None:
-        """Add another total."""
-        self.responses += other.responses
-        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
-        self.cost_picos += other.cost_picos
-        self.priced |= other.priced
-        self.add_reported(other.reported_nanos)
-        self.unconfirmed += other.unconfirmed
-        self.unpriced |= other.unpriced
-
     def to_usage(self) -> Usage:
         """Return the total so far."""
         return Usage(
@@ -335,22 +325,25 @@ def overlay(first: UsageFields, later: UsageFields) -> UsageFields:
     return msgspec.structs.replace(first, **changes)
 
 
-def cost(charge: Charge, time_ms: int | None, prices: Prices, *, long: bool | None = None) -> int | None:
-    """Return the cost of a charge in pico-dollars, so that nothing is rounded; None if its model has no price.
-
-    A prompt above the model's threshold is billed at the higher rate as a whole. `long` decides that for charges that
-    sum several prompts.
-    """
-    rates = rates_of(charge, time_ms, prices, long=long)
+def cost(charge: Charge, time_ms: int | None, prices: Prices) -> int | None:
+    """Return the cost of a charge in pico-dollars, so that nothing is rounded; None if its model has no price."""
+    rates = rates_of(charge, time_ms, prices)
     return None if rates is None else rates.cost(*charge.counts)
 
 
-def rates_of(charge: Charge, time_ms: int | None, prices: Prices, *, long: bool | None = None) -> Rates | None:
+def rates_of(charge: Charge, time_ms: int | None, prices: Prices) -> Rates | None:
     """Return the rates at which a charge is billed; None if its model has no price."""
-    rates = prices.rates(charge.model, None if time_ms is None else time_ms // MS_PER_DAY, charge.mode)
-    if rates is not None and rates.long is not None and (charge.prompt > rates.over if long is None else long):
-        return rates.long
-    return rates
+    return rates_for(prices, charge.model, _day(time_ms), charge.mode, charge.prompt)
+
+
+def rates_for(prices: Prices, model: str | None, day: int | None, mode: int, prompt: int) -> Rates | None:
+    """Return the rates for a prompt of so many tokens: above the model's threshold, all of it is billed higher."""
+    rates = prices.rates(model, day, mode)
+    return rates.long if rates is not None and rates.long is not None and prompt > rates.over else rates
+
+
+def _day(time_ms: int | None) -> int | None:
+    return None if time_ms is None else time_ms // MS_PER_DAY
 
 
 class UsageEntry(msgspec.Struct, gc=False):
@@ -397,15 +390,8 @@ class UsageEntry(msgspec.Struct, gc=False):
 
     def cost_picos(self, prices: Prices) -> int | None:
         """Return the cost of its tokens in pico-dollars; None if its model has no price."""
-        day = None if self.time_ms is None else self.time_ms // MS_PER_DAY
-        rates = rates_for(prices, self.model, day, self.mode, self.prompt)
+        rates = rates_for(prices, self.model, _day(self.time_ms), self.mode, self.prompt)
         return None if rates is None else rates.cost(*self.counts)
-
-
-def rates_for(prices: Prices, model: str | None, day: int | None, mode: int, prompt: int) -> Rates | None:
-    """Return the rates for a prompt of so many tokens: above the model's threshold, all of it is billed higher."""
-    rates = prices.rates(model, day, mode)
-    return rates.long if rates is not None and rates.long is not None and prompt > rates.over else rates
 
 
 def sum_entries(entries: Iterable[UsageEntry], prices: Prices) -> UsageSum:

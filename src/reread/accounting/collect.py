@@ -105,13 +105,8 @@ def total_usage(inputs: Inputs, prices: Prices) -> Usage:
     """Return the total usage of some inputs."""
     size = sum(state.size for state in inputs.states.values())
     with gc_paused(), closing(UsageCache()) if size >= CACHED_FROM else nullcontext() as cache:
-        return sum_entries(resolve(list(digests_of(inputs, cache)), prices), prices).to_usage()
-
-
-def digests_of(inputs: Inputs, cache: UsageCache | None) -> Iterator[FileDigest]:
-    """Yield the digests of files and of data that is in no file."""
-    yield from Digests(inputs.states, cache).read(inputs.states)
-    yield from map(data_digest, inputs.data)
+        digests = [*Digests(inputs.states, cache).read(inputs.states), *map(data_digest, inputs.data)]
+        return sum_entries(resolve(digests, prices), prices).to_usage()
 
 
 def data_digest(data: bytes) -> FileDigest:

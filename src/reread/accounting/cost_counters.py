@@ -74,7 +74,7 @@ class CounterReading(msgspec.Struct, gc=False, array_like=True):
     by_model: bool = True
     """True if the client states totals for each model."""
     start: float | None = None
-    """TimeLike the counter started: a reading with another start is of another counter."""
+    """When the counter started: a reading with another start is of another counter."""
     uuid: str | None = None
     streamed: bool = False
     """True if the reading comes from a stream."""
@@ -174,35 +174,31 @@ def _models(value: Any) -> Models | None:
 
 
 def _model(value: dict[str, Any]) -> ModelCounters:
-    write_5m, write_1h = (_part(value.get(f"cacheCreationEphemeral{life}InputTokens")) for life in ("5m", "1h"))
+    numbers = {name: number for name, number in value.items() if _is_number(number)}
+
+    def count(name: str) -> int:
+        return max(0, int(numbers.get(name, 0)))
+
+    lives = (f"cacheCreationEphemeral{life}InputTokens" for life in ("5m", "1h"))
+    write_5m, write_1h = (count(life) if isinstance(value.get(life), int) else None for life in lives)
     return ModelCounters(
-        _count(value.get("inputTokens")),
-        _count(value.get("outputTokens")),
-        _count(value.get("cacheReadInputTokens")),
-        max(_count(value.get("cacheCreationInputTokens")), (write_5m or 0) + (write_1h or 0)),
+        count("inputTokens"),
+        count("outputTokens"),
+        count("cacheReadInputTokens"),
+        max(count("cacheCreationInputTokens"), (write_5m or 0) + (write_1h or 0)),
         write_5m,
         write_1h,
-        _count(value.get("webSearchRequests")),
-        _cost(value.get("costUSD")),
+        count("webSearchRequests"),
+        to_nanos(numbers["costUSD"]) if "costUSD" in numbers else None,
     )
-
-
-def _part(value: Any) -> int | None:
-    return _count(value) if isinstance(value, int) else None
-
-
-def _count(value: Any) -> int:
-    return max(0, int(value)) if _is_number(value) else 0
-
-
-def _cost(value: Any) -> int | None:
-    return to_nanos(value) if _is_number(value) else None
 
 
 def _total_cost(value: Any, models: Models | None) -> int | None:
     """Return the stated total cost; if it is missing, the sum over the models."""
     costs = [model.cost_nanos for model in (models or {}).values() if model.cost_nanos is not None]
-    return _cost(value) if _is_number(value) or not costs else sum(costs)
+    if _is_number(value):
+        return to_nanos(value)
+    return sum(costs) if costs else None
 
 
 def _is_number(value: Any) -> bool:

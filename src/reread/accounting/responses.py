@@ -40,13 +40,6 @@ def resolve(files: Sequence[FileDigest], prices: Prices) -> list[UsageEntry]:
     return _Resolver(files, prices).entries()
 
 
-def resolved_responses(files: Sequence[FileDigest], prices: Prices) -> list[ResolvedResponse]:
-    """Return each response in some files once."""
-    resolver = _Resolver(files, prices)
-    single, shared = resolver.copies(resolver.files)
-    return resolver.merge(single, shared)
-
-
 class _Resolver:
     def __init__(self, files: Sequence[FileDigest], prices: Prices) -> None:
         self.files = sorted(files, key=lambda file: file.path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from functools import partial
 from io import FileIO
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,6 +23,7 @@ from reread.storage.read_at_file import ReadAtFile
 if TYPE_CHECKING:
     from reread.accounting.file_scan import ReadResult
     from reread.accounting.scan import ReadBuffer
+    from reread.base.worker import Say, Worker
 
 Progress = Callable[[int], None]
 """Called with the number of bytes that were read."""
@@ -54,49 +55,39 @@ def scan_all(jobs: list[ScanJob], progress: Progress | None = None) -> Iterator[
     buffer = ReadBuffer()
     count = min(process_count(sum(job.remaining for job in jobs)), max(1, len(jobs)))
     own_jobs, *other_jobs = _split_jobs(jobs, count)
-    workers = [_Worker(share, buffer) for share in other_jobs]
+    workers = [(_started(share, buffer), share) for share in other_jobs]
     try:
         yield from _read_jobs(own_jobs, buffer, progress)
-        for worker in workers:
-            yield from worker.results(progress)
+        for worker, share in workers:
+            found = _received(worker)
+            yield from found if found is not None else _read_jobs(share, buffer)  # it died
+            if progress is not None:
+                progress(sum(job.remaining for job in share))
     finally:
-        for worker in workers:
-            worker.stop()
+        for worker, _ in workers:
+            worker.close()
 
 
-class _Worker:
-    """A process that reads some of the files; forked, because starting another Python costs more than it saves."""
+def _started(jobs: list[ScanJob], buffer: ReadBuffer) -> Worker:
+    """Have a process read some of the files; forked, because starting another Python costs more than it saves."""
+    from reread.base.worker import Worker  # loaded late: most verbs read little
 
-    def __init__(self, jobs: list[ScanJob], buffer: ReadBuffer) -> None:
-        self.jobs = jobs
-        self.buffer = buffer
-        read_end, write_end = os.pipe()
-        self.process = os.fork()
-        if self.process == 0:
-            run_worker(write_end, jobs, buffer)
-        os.close(write_end)
-        self.pipe = FileIO(read_end)
-
-    def results(self, progress: Progress | None) -> Iterator[ReadResult]:
-        """Yield the results of the process; if it died, read the files in this one."""
-        found: list[ReadResult] | None = None
-        with suppress(OSError, *jsontext.DECODE_ERRORS):
-            found = _received(msgspec.msgpack.decode(self.pipe.readall(), type=list[SentResult]))
-        yield from found if found is not None else _read_jobs(self.jobs, self.buffer)
-        if progress is not None:
-            progress(sum(job.remaining for job in self.jobs))
-
-    def stop(self) -> None:
-        """Stop the process if it is still running."""
-        self.pipe.close()
-        import signal  # loaded late: few workers are ended
-
-        os.kill(self.process, signal.SIGKILL)
-        os.waitpid(self.process, 0)
+    return Worker.forked(partial(send_results, jobs, buffer))
 
 
-def _received(sent: list[SentResult]) -> list[ReadResult] | None:
-    """Decode the digests that a worker sent; None if one is broken."""
+def send_results(jobs: list[ScanJob], buffer: ReadBuffer, _: Iterator[None], say: Say) -> None:
+    """Read files and send the results."""
+    say(encoded([(cached, None if cached.is_complete else digest) for cached, digest in _read_jobs(jobs, buffer)]))
+
+
+def _received(worker: Worker) -> list[ReadResult] | None:
+    """Return the digests that a worker sent; None if one is broken, or it sent nothing."""
+    from reread.base.worker import WorkerLost
+
+    try:
+        sent = msgspec.msgpack.decode(worker.receive() or b"", type=list[SentResult])
+    except (WorkerLost, *jsontext.DECODE_ERRORS):
+        return None
     results: list[ReadResult] = []
     for cached, digest in sent:
         digest = digest or decode_digest(cached.value)
@@ -104,16 +95,6 @@ def _received(sent: list[SentResult]) -> list[ReadResult] | None:
             return None
         results.append((cached, digest))
     return results
-
-
-def run_worker(pipe: int, jobs: list[ScanJob], buffer: ReadBuffer) -> NoReturn:
-    """Read files and send the results. A process that fails sends nothing."""
-    with suppress(BaseException), os.fdopen(pipe, "wb") as out:
-        sent: list[SentResult] = [
-            (cached, None if cached.is_complete else digest) for cached, digest in _read_jobs(jobs, buffer)
-        ]
-        out.write(encoded(sent) or b"")
-    os._exit(0)  # skip the parent's exit handlers and buffers
 
 
 def process_count(size: int) -> int:

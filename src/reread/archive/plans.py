@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from reread.storage.kept_file import open_regular
-from reread.storage.kept_names import SUFFIX, original_names
+from reread.storage.kept_names import generations_by_name
 
 PLANS = "plans"
 CHUNK = 1 << 20
@@ -35,7 +35,7 @@ def plans_in(config: Path) -> list[str]:
         names = os.listdir(folder) if not folder.is_symlink() else []  # noqa: PTH208
     except OSError:
         return []
-    found = {*names, *original_names(name for name in names if name.endswith(SUFFIX))}
+    found = {*names, *generations_by_name(names)}
     return sorted(name for name in found if plan_slug(name) is not None)
 
 

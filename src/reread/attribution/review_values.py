@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
+from reread.base.structs import FrozenStruct
 from reread.reports.digest_report import DigestTest
 
 RECORDED, REWRITTEN, LINES, NOTE, TRAILER, TIME = "recorded", "rewritten", "lines", "note", "trailer", "time"
@@ -21,7 +20,7 @@ EVIDENCE = {
 GUESSED_EVIDENCE = (REWRITTEN, TIME)
 
 
-class ReviewLines(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewLines(FrozenStruct):
     """Added lines of a file that one turn wrote, or no session."""
 
     first: int
@@ -39,7 +38,7 @@ class ReviewLines(msgspec.Struct, frozen=True, kw_only=True):
         return self.last - self.first + 1
 
 
-class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewFile(FrozenStruct):
     """A file to which a commit adds lines."""
 
     path: str
@@ -48,7 +47,7 @@ class ReviewFile(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[ReviewLines]
 
 
-class ReviewPart(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewPart(FrozenStruct):
     """The part of a turn in a commit."""
 
     session: str
@@ -61,7 +60,7 @@ class ReviewPart(msgspec.Struct, frozen=True, kw_only=True):
     """True if only guesses link the turn to the commit."""
 
 
-class ReviewCommit(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewCommit(FrozenStruct):
     """A commit and the turns that made it."""
 
     sha: str
@@ -82,7 +81,7 @@ class ReviewCommit(msgspec.Struct, frozen=True, kw_only=True):
         return self.lines - self.by_sessions
 
 
-class ReviewTurn(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewTurn(FrozenStruct):
     """A turn behind the commits."""
 
     session: str
@@ -111,7 +110,7 @@ class ReviewTurn(msgspec.Struct, frozen=True, kw_only=True):
     tests: list[DigestTest] = []
 
 
-class Review(msgspec.Struct, frozen=True, kw_only=True):
+class Review(FrozenStruct):
     """Commits with the turns that wrote their lines."""
 
     repository: str

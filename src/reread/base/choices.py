@@ -70,6 +70,18 @@ DENIED: Final = "denied"
 INTERRUPTED: Final = "interrupted"
 CALL_STATES = (RUNNING, DONE, FAILED, DENIED, INTERRUPTED)
 
+EXIT, TIMEOUT = "exit ", "timeout"
+"""The kinds of failure that tell that a command was run: it ended with a code, or took too long."""
+
+
+def has_run(failure: str) -> bool:
+    """True if a command that failed was run at all, by the kind of its failure.
+
+    Else it may be that the program that uses the SDK said no, which older clients record as any other error.
+    """
+    return failure == TIMEOUT or failure.startswith(EXIT)
+
+
 DeniedBy = Literal["person", "rule", "hook"]
 """Who denied a call: a person who was asked, a permission rule or the lack of one, or a hook."""
 PERSON: Final = "person"

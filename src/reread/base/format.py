@@ -54,6 +54,14 @@ def duration_ms_text(milliseconds: object) -> str:
     return "" if number is None else duration_text(number / 1000)
 
 
+def share_text(part: object) -> str:
+    """Return a part of the whole in percent: `12 %`; what rounds to nothing is `< 1 %`."""
+    number = as_number(part)
+    if number is None or not math.isfinite(number):
+        return ""
+    return "< 1 %" if 0 < number < 0.005 else f"{math.floor(min(number, LARGEST) * 100 + 0.5)} %"
+
+
 def size_text(count: object) -> str:
     """Return a number of bytes in decimal units: `950 B`, `1.4 MB`."""
     number = as_number(count)

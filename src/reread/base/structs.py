@@ -1,14 +1,27 @@
-"""Structs: one made from the attributes of another value, and their types built before several threads need them."""
+"""Structs: frozen values, one made from the attributes of another, and types built before several threads need them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import msgspec
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
+class FrozenStructType(msgspec.StructMeta):
+    """Makes a class of values; `frozen` and `kw_only` need not be said for each."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> FrozenStructType:
+        given: dict[str, Any] = {"frozen": True, "kw_only": True, **options}
+        return super().__new__(cls, name, bases, namespace, **given)
+
+
+class FrozenStruct(msgspec.Struct, metaclass=FrozenStructType):
+    """A struct that never changes, whose fields are given by name."""
 
 
 def build_types() -> None:

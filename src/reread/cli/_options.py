@@ -411,7 +411,7 @@ def _note_part(session: Session, name: str) -> None:
     """Say that a file has more than the session that was named, or where that begins in a captured conversation."""
     from reread.cli._output import print_notice
     from reread.session.session import threads_of
-    from reread.session.session_part import PartSource
+    from reread.session.session_inputs import PartSource
 
     if isinstance(threads_of(session).source, PartSource):
         print_notice(f"Its file has other sessions, too; this shows all: reread show {session.path}")

@@ -79,7 +79,7 @@ def digest(
         raise Misuse(f"Cannot use --json with -f {form}: both are formats.")
     form = "json" if as_json else form or format_of(output, *FORMATS)
     if form is None:
-        is_read = output == STDOUT and command is None and made_of is None and sys.stdout.isatty()
+        is_read = output == STDOUT and command is None and sys.stdout.isatty()
         form = TEXT if is_read else "markdown"
     if command is not None:
         refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")

@@ -1,4 +1,4 @@
-"""One pass over all that is new, in a process of its own: `python -m reread.dataset.whole_pass JOB`.
+"""One pass over all that is new, in a process of its own, which `session/pass_process.py` starts.
 
 It derives everything that is kept of sessions, the newest first: usage and documents for a search, places, facts and
 versions of files, then the rows of tables. If it is killed, the next pass or verb goes on where it was.
@@ -7,13 +7,12 @@ versions of files, then the rows of tables. If it is killed, the next pass or ve
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
-
+from reread.base.worker import Say
 from reread.disk import layout
 from reread.disk.file_set import FileSet, find_files
 from reread.index.update import refresh
@@ -42,18 +41,12 @@ def derive_rows(roots: list[str]) -> None:
             pass
 
 
-def main() -> None:
-    """Read the sessions of the job in the first argument, at low priority."""
-    with suppress(AttributeError, OSError):
-        os.nice(10)
-    job = msgspec.json.decode(sys.argv[1], type=PassJob)
-    with only_pass(WAIT_SECONDS) if job == PassJob() else nullcontext(True) as is_only:
-        if not is_only:
-            return
-        derive_all(find_files(job.roots or None, map(Path, job.paths), prompts=True))
-        if not job.paths:
-            derive_rows(job.roots)
-
-
-if __name__ == "__main__":
-    main()
+def make_pass(jobs: Iterator[PassJob], say: Say = lambda _: None) -> None:
+    """Read the sessions of each job; nobody hears of it."""
+    for job in jobs:
+        with only_pass(WAIT_SECONDS) if job == PassJob() else nullcontext(True) as is_only:
+            if not is_only:
+                continue
+            derive_all(find_files(job.roots or None, map(Path, job.paths), prompts=True))
+            if not job.paths:
+                derive_rows(job.roots)

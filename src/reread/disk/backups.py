@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reread.errors import RereadError
 from reread.storage.kept_file import open_regular
-from reread.storage.kept_names import original_names
+from reread.storage.kept_names import generations_by_name
 
 FOLDER = "file-history"
 LARGEST = 64 << 20
@@ -34,7 +34,7 @@ class BackupFiles:
     def _find(self, folder: str) -> None:
         with suppress(OSError):  # there are none, or they are not for us to read
             names = [entry.name for entry in os.scandir(folder) if not entry.is_symlink()]
-            for name in (*names, *sorted(original_names(names))):
+            for name in (*names, *sorted(generations_by_name(names))):
                 if _NAME.fullmatch(name) is not None:
                     self._paths.setdefault(name, os.path.join(folder, name))
 

@@ -18,7 +18,7 @@ from reread.disk.filenames import unicode_stem
 from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
 from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
-from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, original_names, superseded_name
+from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, generations_by_name, superseded_name
 from reread.storage.prompt_history import PASTES, is_prompts
 from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
 from reread.storage.user_paths import data_folder, expand_path, is_mirror, typed_path
@@ -257,7 +257,7 @@ def _entries(
     """
     with suppress(OSError):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        kept = original_names(entry.name for entry in entries if entry.name.endswith(SUFFIX))
+        kept = set(generations_by_name(entry.name for entry in entries))
         kept -= {entry.name for entry in entries} if kept else set()
         then = map(superseded_name, (*kept, *(entry.name for entry in entries)))
         left = {found[0] for found in then if found is not None}
@@ -389,7 +389,7 @@ def spilled_files(session: Path) -> list[Path]:
     """Return the files of tool results that are too large for a session's own file."""
     folder = session.with_suffix("") / TOOL_RESULTS
     names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
-    kept = original_names(names)
+    kept = set(generations_by_name(names))
     own = {name for name in names if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
     return beside_session(session, filter(is_file, (folder / name for name in sorted(own | kept))))
 
@@ -440,7 +440,7 @@ def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
 
 def _agent_files_in(folder: Path) -> list[Path]:
     names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
-    found = {name for name in (*names, *original_names(names)) if name.startswith(AGENT_PREFIX)}
+    found = {name for name in (*names, *generations_by_name(names)) if name.startswith(AGENT_PREFIX)}
     return [folder / name for name in sorted(found) if name.endswith(".jsonl")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,6 +21,7 @@ from reread.storage.safe_open import check_regular
 if TYPE_CHECKING:
     from reread.disk.joined import JoinedFile
 
+CHUNK = 1 << 20
 LIVE_SECONDS = 30.0
 """A file that was modified this recently is probably still being written."""
 LARGEST_WHOLE = 16 << 20
@@ -46,6 +47,14 @@ class Source(Protocol):
     def read(self, offset: int, length: int) -> bytes: ...
     def identity(self) -> object: ...
     def close(self) -> None: ...
+
+
+def source_pieces(source: Source) -> Iterator[bytes]:
+    """Yield all bytes of a source."""
+    at = 0
+    while data := source.read(at, CHUNK):
+        yield data
+        at += len(data)
 
 
 class MemorySource:

@@ -56,11 +56,14 @@ def testing_command(call: Call) -> str | None:
 def tests_passed(call: Call) -> bool | None:
     """Return whether the tests that a call ran passed; None if how its command ended does not tell.
 
-    It does not if they run in the background, or if something comes after them that runs either way, such as `| tail`.
+    It does not if they run in the background, if something comes after them that runs either way, such as `| tail`, or
+    if an error has no exit code: they may not have been run.
     """
     pieces = _pieces(as_str(as_dict(call.input).get("command")) or "")
     last = next((at for at in reversed(range(0, len(pieces), 2)) if _starts_tests(pieces[at])), None)
     if last is None or any(piece.endswith("$") for piece in pieces[:last]) or is_left_running(call.tool_call):
+        return None
+    if call.state == FAILED and call.outcome.exit_code is None:
         return None
     after = set(pieces[last + 1 :: 2]) - {")"}
     return call.state == DONE if not after or (after == {"&&"} and call.state == DONE) else None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reread.accounting.billing import message_charges
 from reread.accounting.scan import PEEKED_LINES
-from reread.base.choices import DENIED, DONE, FAILED, RUNNING
+from reread.base.choices import DENIED, DONE, EXIT, FAILED, RUNNING, TIMEOUT
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words
 from reread.base.times import milliseconds, timestamp_ms
@@ -66,7 +66,7 @@ FAILURES = (
     ("EISDIR", "is a folder"),
     ("No such tool available", "no such tool"),
     ("Request failed with status code", "HTTP error"),
-    ("Command timed out", "timeout"),
+    ("Command timed out", TIMEOUT),
     ("MCP error", "MCP error"),
 )
 """How a common error message begins, and the kind of failure it is."""
@@ -386,9 +386,9 @@ def failure_kind(call: Call) -> str:
     if TOO_LARGE in message[:400]:
         return "too large"
     if "timed out" in message[:200]:
-        return "timeout"
+        return TIMEOUT
     if outcome.exit_code is not None:
-        return f"exit {outcome.exit_code}"
+        return f"{EXIT}{outcome.exit_code}"
     return "other"
 
 

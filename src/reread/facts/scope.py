@@ -243,8 +243,7 @@ def _add_path(inputs: Inputs, name: str | Path, roots: Sequence[str | Path] | No
         return
     from reread.catalog.resolve import resolve_session
     from reread.session.session import open, threads_of  # noqa: A004
-    from reread.session.session_part import part_of
-    from reread.session.usage_inputs import add_session
+    from reread.session.session_inputs import add_session, part_of
 
     is_plain = os.path.isfile(path) and not is_kept_transcript(path)
     file = path if is_plain else resolve_session(name, root=roots)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from reread.base import jsontext
+from reread.base.structs import FrozenStruct
 from reread.errors import Unreadable, Unwritable
 from reread.git.command import git_change, git_output, unconfigured
 from reread.git.repository import Repository, is_sha, unquoted_name
@@ -31,7 +32,7 @@ Tip = str | None
 """The commit of all notes; None if there are none yet."""
 
 
-class NotedLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NotedLines(FrozenStruct, omit_defaults=True):
     """Lines of a file after a commit, and the turn that wrote them."""
 
     path: str
@@ -44,7 +45,7 @@ class NotedLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The beginning of the prompt, redacted, if its author put it there."""
 
 
-class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
+class CommitNote(FrozenStruct):
     """A note about one commit."""
 
     version: int = VERSION

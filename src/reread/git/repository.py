@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reread.base.structs import FrozenStruct
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.git.command import git_output, git_stream, repository_folders
 
@@ -20,7 +21,11 @@ LARGEST_FILE = 8 << 20
 FORMAT = "%H%n%P%n%at%n%ct%n%an%n%B"
 DEFAULT_BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk")
 REGULAR = (b"100644", b"100755")
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+SIDES = {b"+": 1, b"-": 1, b" ": 2}
+"""How many of the two files have a line of a patch, by its sign."""
+CONTEXT = 3
+"""Unchanged lines around a change that are shown."""
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 ESCAPES = {
     b"a": b"\a",
@@ -40,7 +45,7 @@ SESSION_TRAILER = "claude-session"
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 
 
-class GitCommit(msgspec.Struct, frozen=True, kw_only=True):
+class GitCommit(FrozenStruct):
     """A commit as its object states it."""
 
     sha: str
@@ -67,6 +72,15 @@ class GitCommit(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
+class PatchHunk(NamedTuple):
+    """Changed lines of a file, with those around them."""
+
+    old_start: int
+    new_start: int
+    lines: list[str]
+    """Each with its sign."""
+
+
 class FileLines(msgspec.Struct, frozen=True):
     """The lines that a commit adds to a file."""
 
@@ -77,6 +91,8 @@ class FileLines(msgspec.Struct, frozen=True):
     """The object with its text after the commit."""
     ranges: list[tuple[int, int]]
     """The first and the last line of each range, counted from 1."""
+    hunks: list[PatchHunk] = []
+    """What the commit changes in it, if that was asked for."""
 
     @property
     def count(self) -> int:
@@ -158,7 +174,7 @@ class Repository:
             if base is not None and own and (least is None or own < least[0]):
                 least = (own, base)
         if least is None:
-            raise Misuse("Nothing here is not on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
+            raise Misuse("Everything here is on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
         return least[1]
 
     def _count(self, first: str, last: str) -> int:
@@ -211,17 +227,25 @@ class Repository:
 
     def added_lines(self, commits: Iterable[GitCommit]) -> Iterator[tuple[str, list[FileLines]]]:
         """Yield each commit that is no merge with the lines that it adds, renames followed."""
+        for sha, files in self._changed_files(commits, 0):
+            yield sha, [file for file in files if file.ranges]
+
+    def patches(self, commits: Iterable[GitCommit]) -> Iterator[tuple[str, list[FileLines]]]:
+        """Yield each commit that is no merge with the files that it changes, and what it changes in them."""
+        yield from self._changed_files(commits, CONTEXT)
+
+    def _changed_files(self, commits: Iterable[GitCommit], context: int) -> Iterator[tuple[str, list[FileLines]]]:
         shas = [commit.sha for commit in commits if len(commit.parents) < 2]
         if not shas:
             return
         given = "\n".join([*shas, ""]).encode()
         words = ("diff-tree", "--stdin", "--root", "-r", "-M", "--no-abbrev", "--ignore-submodules=all", "--raw", "-p")
-        safe = ("-U0", "--no-color", "--no-ext-diff", "--no-textconv")
+        safe = (f"-U{context}", "--no-color", "--no-ext-diff", "--no-textconv")
         left = dict.fromkeys(shas)
         with git_stream(self.git, *words, *safe, given=given) as output:
-            for sha, files in _differences(output):
+            for sha, files in _differences(output, with_text=context > 0):
                 left.pop(sha, None)
-                yield sha, [file for file in files if file.ranges]
+                yield sha, files
         yield from ((sha, []) for sha in left)
 
     def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
@@ -268,19 +292,23 @@ def _seconds(text: str) -> int:
     return min(value, 1 << 35)
 
 
-def _differences(output: Iterable[bytes]) -> Iterator[tuple[str, list[FileLines]]]:
-    """Yield each commit with its files and the lines that it adds, from `git diff-tree --raw -p -U0`.
+def _differences(output: Iterable[bytes], *, with_text: bool) -> Iterator[tuple[str, list[FileLines]]]:
+    """Yield each commit with its files and what it changes in them, from `git diff-tree --raw -p`.
 
     The list of files comes first, then a patch for each in the same order. What files contain is skipped by the counts
-    in the hunks, so that no content is taken for the head of a patch or for a commit.
+    in the hunks, so that no content is taken for the head of a patch or for a commit. Without text there are no lines
+    around those that are added, and only their numbers are kept.
     """
     sha: str | None = None
     files: list[FileLines] = []
+    text: list[str] = []
     at = -1
     skip = total = 0
     for line in output:
-        if skip and line[:1] in (b"+", b"-"):
-            skip -= 1
+        if skip and (sides := SIDES.get(line[:1])):
+            skip -= sides
+            if with_text and total <= MOST_LINES:
+                text.append(line.removesuffix(b"\n").decode("utf-8", "replace"))
         elif line.startswith(b":"):
             file = _file_entry(line.rstrip(b"\n"))
             # A link that became a file, or the reverse, has two patches: one that deletes, and one that adds.
@@ -288,15 +316,20 @@ def _differences(output: Iterable[bytes]) -> Iterator[tuple[str, list[FileLines]
         elif line.startswith(b"diff --git "):
             at += 1
         elif (found := _HUNK.match(line)) and 0 <= at < len(files):
-            removed, first, added = (int(part) if part is not None else 1 for part in found.groups())
+            old, removed, first, added = (int(part) if part is not None else 1 for part in found.groups())
             skip = removed + added
-            total += added
-            if added and total <= MOST_LINES and files[at].blob:
+            total += skip if with_text else added
+            text = []
+            if total > MOST_LINES:
+                continue
+            if with_text:
+                files[at].hunks.append(PatchHunk(old, first, text))
+            elif added and files[at].blob:
                 files[at].ranges.append((first, first + added - 1))
-        elif is_sha(text := line.decode("ascii", "replace").strip()):
+        elif is_sha(name := line.decode("ascii", "replace").strip()):
             if sha is not None:
                 yield sha, files
-            sha, files, at, total = text, [], -1, 0
+            sha, files, at, total = name, [], -1, 0
     if sha is not None:
         yield sha, files
 

@@ -32,8 +32,8 @@ from reread.storage.kept_names import (
     SUFFIX,
     generation_path,
     generations,
+    generations_by_name,
     is_kept_transcript,
-    original_names,
     parse_kept_name,
     stand_in,
     superseded_name,
@@ -212,7 +212,7 @@ def names_in(folder: Path) -> Iterator[tuple[str, bool]]:
         entries = {entry.name: entry for entry in os.scandir(folder)} if not folder.is_symlink() else {}
     except OSError:
         return
-    kept = original_names(name for name in entries if name.endswith(SUFFIX))
+    kept = set(generations_by_name(entries))
     own = {name for name in entries if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
     for name in sorted(own | kept):
         entry = entries.get(name)

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from reread.base.coerce import as_dict, as_str
 from reread.base.paths import absolute_path
 from reread.base.times import timestamp_ms
-from reread.history.changes import CHANGING, given_paths
+from reread.history.changes import CHANGING, given_paths, use_of
 from reread.history.file_patches import APPLY_PATCH, CallPatch, call_patch
 from reread.history.reads import READ
-from reread.model.bodies import written_blocks
 from reread.model.conversation import Agent, Call, Conversation
 
 BASH = "Bash"
@@ -98,10 +97,8 @@ def _call_events(
     for call in conversation.calls:
         if call.name not in TOOLS or call.answer < 0:
             continue
-        native = bodies.native(call.use)
-        blocks = written_blocks(native)
-        given = as_dict(as_dict(blocks[call.place]).get("input")) if call.place < len(blocks) else {}
-        cwd = as_str(native.get("cwd")) or folder
+        given = use_of(call)
+        cwd = as_str(bodies.native(call.use).get("cwd")) or folder
         cwd = absolute_path(place, cwd) if (place := as_str(given.get(WORKDIR))) else cwd
         command = as_str(given.get("command")) or "" if call.name == BASH else ""
         named = () if command else tuple(absolute_path(path, cwd) for path in given_paths(given))

@@ -9,15 +9,13 @@ A regular expression can take longer than anyone waits, and lets no other thread
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
+from reread.base.worker import Say, Worker, WorkerLost
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.errors import Misuse, Unreadable
@@ -38,8 +36,6 @@ TOO_SLOW = (
     "The regular expression took more than {:.0f} seconds and was stopped; repeat nothing within a repetition, as "
     "(a+)+ does, or begin it with a word that all matches have."
 )
-PROTOCOL = pickle.HIGHEST_PROTOCOL
-"""Messages are pickled: names of files need not be Unicode, and both ends are this program."""
 
 
 class SearchRequest(msgspec.Struct):
@@ -85,8 +81,8 @@ class SearchProcesses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[subprocess.Popen[bytes]] = []
-        self._busy: list[subprocess.Popen[bytes]] = []
+        self._idle: list[Worker] = []
+        self._busy: list[Worker] = []
         self._closed = False
 
     def prepare(self) -> None:
@@ -101,7 +97,7 @@ class SearchProcesses:
                 child.kill()
             idle, self._idle = self._idle, []
         for child in idle:
-            _end(child)
+            child.close()
 
     def search(self, request: SearchRequest) -> SearchReply:
         """Search in a child; if it is lost, in another one."""
@@ -119,42 +115,26 @@ class SearchProcesses:
                 drop_index(request.files.name)
         raise Unreadable("Cannot search: the search index is damaged again and again; try again later.")
 
-    def _take(self) -> subprocess.Popen[bytes]:
+    def _take(self) -> Worker:
         """Return a child for one search."""
         with self._lock:
             if self._closed:
                 raise Unreadable("Cannot search: the server is closing.")
-            child = self._idle.pop() if self._idle else _start()
+            child = self._idle.pop() if self._idle else Worker(f"{__name__}:answer_searches")
             self._busy.append(child)
             return child
 
-    def _give_back(self, child: subprocess.Popen[bytes], *, is_lost: bool = False) -> None:
+    def _give_back(self, child: Worker, *, is_lost: bool = False) -> None:
         with self._lock:
             self._busy.remove(child)
             if not is_lost and not self._closed and len(self._idle) < MOST_IDLE:
                 self._idle.append(child)
                 return
-        _end(child)
+        child.close()
 
 
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "reread.index.search_process"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        process_group=None if sys.platform == "win32" else 0,  # Ctrl-C does not reach it
-    )
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    child.kill()
-    child.communicate()  # closes its pipes, and waits
-
-
-def _ask(child: subprocess.Popen[bytes], request: SearchRequest) -> tuple[SearchReply | str | None, bool]:
+def _ask(child: Worker, request: SearchRequest) -> tuple[SearchReply | str | None, bool]:
     """Return the answer of a child, or what is wrong with the query, and whether the child is lost; then maybe None."""
-    assert child.stdin is not None and child.stdout is not None
     expired = threading.Event()
 
     def stop() -> None:
@@ -164,14 +144,12 @@ def _ask(child: subprocess.Popen[bytes], request: SearchRequest) -> tuple[Search
     timer = threading.Timer(MATCHING_SECONDS, stop)
     timer.daemon = True
     try:
-        pickle.dump(request, child.stdin, PROTOCOL)
-        child.stdin.flush()
-        reply = pickle.load(child.stdout)
+        reply = child.ask(request)
         while reply is MATCHING:  # once more after an index that turned out to be broken
             if not timer.is_alive():
                 timer.start()
-            reply = pickle.load(child.stdout)
-    except (OSError, EOFError, pickle.UnpicklingError):
+            reply = child.receive()
+    except WorkerLost:
         return (TOO_SLOW.format(MATCHING_SECONDS) if expired.is_set() else None), True
     finally:
         timer.cancel()
@@ -241,26 +219,11 @@ class Searcher:
         raise BrokenIndex(f"{damaged} is not as it was written")
 
 
-def main() -> None:
-    """Answer requests from standard input until it ends."""
+def answer_searches(requests: Iterator[SearchRequest], say: Say) -> None:
+    """Answer requests, each with a reply or with what is wrong with the query."""
     searcher = Searcher()
-    while True:
+    for request in requests:
         try:
-            request: SearchRequest = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        try:
-            _say(searcher.search(request, lambda: _say(MATCHING)))
+            say(searcher.search(request, lambda: say(MATCHING)))
         except Misuse as error:
-            _say(str(error))
-
-
-def _say(message: SearchReply | str | bool) -> None:
-    pickle.dump(message, sys.stdout.buffer, PROTOCOL)
-    sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    from reread.index.search_process import main as run  # pickled classes have the module's real name
-
-    run()
+            say(str(error))

@@ -94,6 +94,42 @@ class RecordedState:
         return {path: value for path, value in self.values.items() if path not in known or known[path] != value}
 
 
+class _Body:
+    """What one record holds; each part is decoded when it is asked for."""
+
+    def __init__(self, record: Record, read_spilled: ReadSpilled) -> None:
+        self._record = record
+        self._read_spilled = read_spilled
+
+    @cached_property
+    def native(self) -> dict[str, Any]:
+        return self._record.native
+
+    @cached_property
+    def content(self) -> Sequence[Block]:
+        texts = (self._read_spilled(name) for name in paste_files(self.native))
+        pasted = [Text(text=pasted_text(text)) for text in texts if text is not None]
+        return (*content_blocks(self.native), *pasted)
+
+    @cached_property
+    def results(self) -> RecordResults:
+        return RecordResults.of(self.content)
+
+    @cached_property
+    def written(self) -> dict[str, Any]:
+        """The results as they are written, the first one for each call."""
+        found: dict[str, Any] = {}
+        for block in written_blocks(self.native):
+            id = as_str(as_dict(block).get("tool_use_id"))
+            if id is not None:
+                found.setdefault(id, block)
+        return found
+
+    @cached_property
+    def may_have_diffs(self) -> bool:
+        return b'"bashEditDiff"' in self._record.body
+
+
 class Bodies:
     """Records by index, with their native objects and content blocks, and what others say of them."""
 
@@ -108,34 +144,23 @@ class Bodies:
         self.of_agent = False
         """True if the records are an agent's."""
         self._calls = calls
-        self._natives = _Recent(lambda index: self.records[index].native)
-        self._contents = _Recent(self._content)
+        self._bodies = _Recent(lambda index: _Body(self.records[index], self.read_spilled))
         self._endings = bytearray()
         """For each record, 0 if its results were not looked at yet, else PLAINLY_DONE or SUSPECT."""
-        self._written = _Recent(lambda index: _written_results(self.native(index)))
-        self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
-        self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
         self._states = _Recent(lambda index: RecordedState(self.records[index]), CACHED_STATES)
 
     def keep(self) -> None:
         """Keep everything that is decoded: for work on all records of a file that is not too large."""
         self.records.keep()
-        for recent in (self._natives, self._contents, self._written, self._results, self._diffs, self._states):
-            recent.most = ALL
+        self._bodies.most = self._states.most = ALL
 
     def native(self, index: int) -> dict[str, Any]:
         """Return a record's object in the native format."""
-        return self._natives[index]
+        return self._bodies[index].native
 
     def content(self, index: int) -> Sequence[Block]:
         """Return the content blocks that a record holds."""
-        return self._contents[index]
-
-    def _content(self, index: int) -> Sequence[Block]:
-        native = self.native(index)
-        texts = (self.read_spilled(name) for name in paste_files(native))
-        pasted = [Text(text=pasted_text(text)) for text in texts if text is not None]
-        return (*content_blocks(native), *pasted)
+        return self._bodies[index].content
 
     def state(self, index: int) -> RecordedState:
         """Return a record of session state; each is asked for again to tell what the next of its type changed."""
@@ -143,7 +168,7 @@ class Bodies:
 
     def result(self, index: int, id: str) -> ResultBlock | None:
         """Return the result for a call that a record holds."""
-        return self._results[index].by_id.get(id)
+        return self._bodies[index].results.by_id.get(id)
 
     def is_plainly_done(self, index: int) -> bool:
         """True if nothing in a record with results can mean that a call failed."""
@@ -161,20 +186,21 @@ class Bodies:
 
     def written_result(self, index: int, id: str) -> Any:
         """Return the result for a call as its record has it written."""
-        return self._written[index].get(id)
+        return self._bodies[index].written.get(id)
 
     def structured_result(self, index: int, id: str) -> Any:
         """Return the structured result for a call that a record holds."""
-        return self._results[index].structured(self.native(index), id)
+        body = self._bodies[index]
+        return body.results.structured(body.native, id)
 
     def may_have_diffs(self, index: int) -> bool:
         """True if a record may say what a command changed."""
-        return self._diffs[index]
+        return self._bodies[index].may_have_diffs
 
     def stamp(self, index: int) -> str | None:
         """Return the timestamp of a record as written; if it is not decoded, only its envelope is."""
-        native = self._natives.peek(index)
-        return self.records[index].envelope.timestamp if native is None else as_str(native.get("timestamp"))
+        body = self._bodies.peek(index)
+        return self.records[index].envelope.timestamp if body is None else as_str(body.native.get("timestamp"))
 
     def time(self, index: int) -> datetime | None:
         """Return the timestamp of a record."""
@@ -215,12 +241,3 @@ class _Recent(Generic[T]):
     def peek(self, index: int) -> T | None:
         """Return the value of a record if it is there."""
         return self._made.get(index)
-
-
-def _written_results(native: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for block in written_blocks(native):
-        id = as_str(as_dict(block).get("tool_use_id"))
-        if id is not None:
-            found.setdefault(id, block)
-    return found

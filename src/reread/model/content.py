@@ -52,17 +52,14 @@ def _api_error(native: dict[str, Any]) -> str:
     nested = as_dict(as_dict(inner.get("error")).get("error"))
     reason = _as_text(inner.get("formatted") or nested.get("message") or inner.get("message") or error or "no response")
     status = _as_text(inner.get("status") or native.get("error_status") or "")
-    return f"API error: {f'{status} ' if status and status not in reason else ''}{reason}{_retry(native)}"
-
-
-def _retry(native: dict[str, Any]) -> str:
+    said = f"API error: {f'{status} ' if status and status not in reason else ''}{reason}"
     attempt = native.get("retryAttempt") or native.get("attempt")
     most = native.get("maxRetries") or native.get("max_retries")
     wait = native.get("retryInMs") or native.get("retry_delay_ms")
     if attempt is None:
-        return ""
+        return said
     soon = f" in {wait / 1000:.1f} s" if isinstance(wait, int | float) and abs(wait) < 1e12 else ""
-    return f" (attempt {_as_text(attempt)} of {_as_text(most)}{soon})"
+    return f"{said} (attempt {_as_text(attempt)} of {_as_text(most)}{soon})"
 
 
 def _stop_hooks(native: dict[str, Any]) -> str:

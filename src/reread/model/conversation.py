@@ -84,7 +84,7 @@ class Call(CallContent, eq=False, kw_only=True):
     message: Message
     """The response that made the call."""
     linked_agents: Sequence[Agent] = ()
-    """The agents it started or resumed, as far as they have been linked."""
+    """The agents it started or resumed, as far as they have been linked, the one it is known for first."""
     absent_agent: str | None = None
     """The agent that its result names and whose transcript is not there; set when agents are linked."""
 
@@ -118,10 +118,6 @@ class Call(CallContent, eq=False, kw_only=True):
     def draw(self, *, full: bool = False) -> list[Node]:
         """Return the nodes; with `full`, also everything recorded that no node shows."""
         return tools.draw(self.tool_call, full=full, recorded=self.recorded if full else None)
-
-    def set_agents(self, agents: Sequence[Agent]) -> None:
-        """Link the agents that the call started or resumed, the one it is known for first."""
-        self.linked_agents = agents
 
     def __repr__(self) -> str:
         return f"<Call {self.name} {self.id} line {self.line}>"
@@ -424,7 +420,7 @@ class Agent(Conversation):
         self.path = path
         """Its own file, if it has one."""
         self.meta: dict[str, Any] = meta or {}
-        """The client's notes beside the agent's file."""
+        """The client's notes beside the agent's file, which may be written after its first lines."""
         self.depth = depth
         """How many conversations of the same file it is nested in."""
         self.call_id: str | None = None
@@ -503,10 +499,6 @@ class Agent(Conversation):
     def set_lines(self, lines: Lines) -> None:
         """Set the lines of its own file."""
         self._lines = lines
-
-    def set_meta(self, meta: dict[str, Any]) -> None:
-        """Set the client's notes: they may be written after the agent's first lines."""
-        self.meta = meta
 
     def __repr__(self) -> str:
         return f"<Agent {self.id} {self.type or ''}>"

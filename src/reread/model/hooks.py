@@ -10,13 +10,9 @@ from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.late_pattern import late_pattern
 
 QUIET_TYPES = frozenset(
-    {
-        "async_hook_response",
-        "hook_additional_context",
-        "hook_deferred_tool",
-        "hook_permission_decision",
-        "hook_success",
-    }
+    """
+    async_hook_response hook_additional_context hook_deferred_tool hook_permission_decision hook_success
+    """.split()
 )
 """Attachments by hooks that are passed over unless their output says more."""
 REFUSALS = ("block", "deny", "ask")

@@ -27,68 +27,29 @@ STATE_TYPES = OTHER_TYPES - {"stream_event"}
 STATE = None
 NOTICE = "notice"
 SYSTEM_KINDS: dict[str, str | None] = {
+    **dict.fromkeys(
+        """
+        attribution_snapshot background_tasks_changed bridge_state checkpoint_done cloud_session_delta codex_state
+        commands_changed control_request_progress dev_intent elicitation_complete file_snapshot files_persisted
+        hook_progress hook_started inherited_asks_settled init mirror_error peer_message_hold per_turn_effort_changed
+        permission_check_status placed plugin_install rewind_stand_in session_metadata session_state_changed
+        session_title_changed session_writes_lost start_folder status task_progress task_started task_summary
+        task_updated thinking_tokens tool_host_result turn_began_before_init turn_duration turn_handoff_available
+        turn_preempted turn_starting ui_focus ui_invalidate ui_log ui_notify ui_notify_cancel ui_panes ui_placed
+        ui_scroll ui_status ui_toast vcs_state_changed worker_shutting_down
+        """.split(),
+        STATE,
+    ),
     "api_error": "error",
     "api_retry": "error",
-    "attribution_snapshot": STATE,
-    "background_tasks_changed": STATE,
-    "bridge_state": STATE,
-    "checkpoint_done": STATE,
-    "cloud_session_delta": STATE,
-    "codex_state": STATE,
-    "commands_changed": STATE,
     "compact_boundary": "compaction",
-    "control_request_progress": STATE,
-    "dev_intent": STATE,
-    "elicitation_complete": STATE,
-    "file_snapshot": STATE,
-    "files_persisted": STATE,
-    "hook_progress": STATE,
     "hook_response": "hook",
-    "hook_started": STATE,
-    "inherited_asks_settled": STATE,
-    "init": STATE,
     "local_command": "output",
     "local_command_output": "output",
     "microcompact_boundary": "compaction",
-    "mirror_error": STATE,
-    "peer_message_hold": STATE,
-    "per_turn_effort_changed": STATE,
-    "permission_check_status": STATE,
-    "placed": STATE,
-    "plugin_install": STATE,
-    "rewind_stand_in": STATE,
     "scheduled_task_fire": "notification",
-    "session_metadata": STATE,
-    "session_state_changed": STATE,
-    "session_title_changed": STATE,
-    "session_writes_lost": STATE,
-    "start_folder": STATE,
-    "status": STATE,
     "stop_hook_summary": "hook",
     "task_notification": "notification",
-    "task_progress": STATE,
-    "task_started": STATE,
-    "task_summary": STATE,
-    "task_updated": STATE,
-    "thinking_tokens": STATE,
-    "tool_host_result": STATE,
-    "turn_began_before_init": STATE,
-    "turn_duration": STATE,
-    "turn_handoff_available": STATE,
-    "turn_preempted": STATE,
-    "turn_starting": STATE,
-    "ui_focus": STATE,
-    "ui_invalidate": STATE,
-    "ui_log": STATE,
-    "ui_notify": STATE,
-    "ui_notify_cancel": STATE,
-    "ui_panes": STATE,
-    "ui_placed": STATE,
-    "ui_scroll": STATE,
-    "ui_status": STATE,
-    "ui_toast": STATE,
-    "vcs_state_changed": STATE,
-    "worker_shutting_down": STATE,
 }
 """The kind of message that a subtype of system record becomes; STATE if it is none. Any other is a notice."""
 
@@ -113,23 +74,10 @@ def response_kind(envelope: RecordEnvelope, message: MessageEnvelope) -> str:
 
 STAMP = "timestamp"
 ENVELOPE = frozenset(
-    {
-        "agentId",
-        "cwd",
-        "entrypoint",
-        "gitBranch",
-        "isMeta",
-        "isSidechain",
-        "logicalParentUuid",
-        "parentUuid",
-        "sessionId",
-        "slug",
-        STAMP,
-        "type",
-        "userType",
-        "uuid",
-        "version",
-    }
+    """
+    agentId cwd entrypoint gitBranch isMeta isSidechain logicalParentUuid parentUuid sessionId slug timestamp type
+    userType uuid version
+    """.split()
 )
 """The fields that every record has; they are not part of what it says."""
 

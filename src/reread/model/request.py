@@ -11,6 +11,7 @@ from reread.base.alignment import EQUAL, steps
 from reread.base.canonical_json import CACHE_MARK, canonical
 from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.structs import FrozenStruct
 from reread.base.times import parse_timestamp
 from reread.model.metadata import Metadata
 from reread.model.request_index import NOT_NOTED, RequestIndex
@@ -18,8 +19,6 @@ from reread.model.request_index import NOT_NOTED, RequestIndex
 if TYPE_CHECKING:
     from reread.records.types.api import CacheMark
 from collections.abc import Iterator, Mapping
-
-import msgspec
 
 NOT_DIGESTED = frozenset({"metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"})
 """The fields of a request that the client leaves out of its digest, and out of the transcript."""
@@ -275,7 +274,7 @@ MOST_COMPARED = 2000
 """If more items than these differ, they are dropped and added, and not compared with each other."""
 
 
-class RequestChange(msgspec.Struct, frozen=True, kw_only=True):
+class RequestChange(FrozenStruct):
     """One difference between two requests."""
 
     part: str

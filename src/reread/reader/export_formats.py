@@ -13,7 +13,7 @@ from typing import IO, NamedTuple, Unpack, cast
 from reread.base.addons import load_parts, named_parts
 from reread.base.choices import SelectionOptions
 from reread.disk import layout
-from reread.disk.sources import FileSource, Source
+from reread.disk.sources import FileSource, source_pieces
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
@@ -22,8 +22,6 @@ from reread.session.session import Session, open, threads_of  # noqa: A004
 from reread.storage.atomic import is_device, write_atomic
 from reread.storage.kept_file import file_exists, stat_file
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
-
-CHUNK = 1 << 20
 
 
 class ExportFormat(NamedTuple):
@@ -53,14 +51,7 @@ def _jsonl(session: Session, selection: Selection) -> Iterator[bytes]:
     """The session's own file, byte for byte, with the records that only its earlier states have in their places."""
     if selection.is_excerpt or not selection.every_kind:
         raise Misuse("Cannot select parts of a session in jsonl, which is its own file; use -f json.")
-    yield from _bytes_of(threads_of(session).source)
-
-
-def _bytes_of(source: Source) -> Iterator[bytes]:
-    at = 0
-    while data := source.read(at, CHUNK):
-        yield data
-        at += len(data)
+    yield from source_pieces(threads_of(session).source)
 
 
 FORMATS: dict[str, ExportFormat] = {
@@ -151,4 +142,4 @@ def write_companions(session: Session, path: Path) -> None:
     for name in names:
         if file_exists(beside / name):
             make_private_folder((target / name).parent)
-            write_atomic(target / name, _bytes_of(FileSource(beside / name)))
+            write_atomic(target / name, source_pieces(FileSource(beside / name)))

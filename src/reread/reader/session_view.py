@@ -34,7 +34,7 @@ from reread.reports.usage_report import usage, usage_of
 from reread.session.commits import GitOperations
 from reread.session.context_window import ContextFill
 from reread.session.session import Session, threads_of
-from reread.session.usage_inputs import is_usage_known
+from reread.session.session_inputs import is_usage_known
 from reread.storage.kept_file import file_exists
 from reread.tools.nodes import Node, Picture
 from reread.tools.unshown_fields import leftover_nodes

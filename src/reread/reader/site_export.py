@@ -29,7 +29,7 @@ from reread.reader.schema import Figures
 from reread.reader.session_keys import is_session_key, session_key
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session, threads_of
-from reread.session.usage_inputs import is_usage_known
+from reread.session.session_inputs import is_usage_known
 from reread.storage.atomic import write_atomic
 from reread.storage.safe_open import read_settings
 

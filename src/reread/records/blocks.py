@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import FieldInfo
 
 from reread.base.coerce import LIST, OBJECT
+from reread.base.structs import FrozenStruct
 
 Number: TypeAlias = int | float
 
@@ -44,31 +45,31 @@ CONVERT_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, Re
 StructT = TypeVar("StructT", bound=Struct)
 
 
-class BlockPart(Struct, frozen=True, kw_only=True):
+class BlockPart(FrozenStruct):
     """An object inside a block or record."""
 
 
-class CacheControl(BlockPart, frozen=True, kw_only=True):
+class CacheControl(BlockPart):
     """A cache breakpoint of a prompt."""
 
     type: str | None = None
     ttl: str | None = None
 
 
-class Block(Struct, frozen=True, kw_only=True):
+class Block(FrozenStruct):
     """One content block of a message."""
 
     type: str = ""
     cache_control: CacheControl | None = None
 
 
-class UnknownBlock(Block, frozen=True, kw_only=True):
+class UnknownBlock(Block):
     """A block of an unknown type, or a value that is not a block at all."""
 
     value: Any = None
 
 
-class Citation(BlockPart, frozen=True, kw_only=True):
+class Citation(BlockPart):
     """The source of a statement."""
 
     type: str | None = None
@@ -89,20 +90,20 @@ class Citation(BlockPart, frozen=True, kw_only=True):
     end_block_index: int | None = None
 
 
-class CitationsConfig(BlockPart, frozen=True, kw_only=True):
+class CitationsConfig(BlockPart):
     """Whether a document may be cited."""
 
     enabled: bool | None = None
 
 
-class Caller(BlockPart, frozen=True, kw_only=True):
+class Caller(BlockPart):
     """Who made a call: the model itself, or code that it runs."""
 
     type: str | None = None
     tool_id: str | None = None
 
 
-class ContentSource(BlockPart, frozen=True, kw_only=True):
+class ContentSource(BlockPart):
     """The bytes of an image or document, or where they are: a URL or an uploaded file."""
 
     type: str | None = None
@@ -113,7 +114,7 @@ class ContentSource(BlockPart, frozen=True, kw_only=True):
     content: Content = None
 
 
-class Text(Block, frozen=True, kw_only=True):
+class Text(Block):
     """Text of a message."""
 
     type: str = "text"
@@ -121,7 +122,7 @@ class Text(Block, frozen=True, kw_only=True):
     citations: list[Citation] | None = None
 
 
-class Thinking(Block, frozen=True, kw_only=True):
+class Thinking(Block):
     """The model's thinking; the text is empty, with a signature, if it was not recorded."""
 
     type: str = "thinking"
@@ -129,14 +130,14 @@ class Thinking(Block, frozen=True, kw_only=True):
     signature: str | None = None
 
 
-class RedactedThinking(Block, frozen=True, kw_only=True):
+class RedactedThinking(Block):
     """Encrypted thinking."""
 
     type: str = "redacted_thinking"
     data: str | None = None
 
 
-class CallBlock(Block, frozen=True, kw_only=True):
+class CallBlock(Block):
     """Base of all blocks that call a tool."""
 
     id: Name | None = None
@@ -144,7 +145,7 @@ class CallBlock(Block, frozen=True, kw_only=True):
     input: Needed[Any] = None
 
 
-class ToolUse(CallBlock, frozen=True, kw_only=True):
+class ToolUse(CallBlock):
     """A call of one of the client's tools."""
 
     type: str = "tool_use"
@@ -152,27 +153,27 @@ class ToolUse(CallBlock, frozen=True, kw_only=True):
     toolset_name: str | None = None
 
 
-class ServerToolUse(CallBlock, frozen=True, kw_only=True):
+class ServerToolUse(CallBlock):
     """A call of one of the API's own tools."""
 
     type: str = "server_tool_use"
     caller: Caller | None = None
 
 
-class McpToolUse(CallBlock, frozen=True, kw_only=True):
+class McpToolUse(CallBlock):
     """A call of an MCP tool by the API itself."""
 
     type: str = "mcp_tool_use"
     server_name: str | None = None
 
 
-class ResultBlock(Block, frozen=True, kw_only=True):
+class ResultBlock(Block):
     """Base of all blocks with the result of a call."""
 
     tool_use_id: str | None = None
 
 
-class ToolResult(ResultBlock, frozen=True, kw_only=True):
+class ToolResult(ResultBlock):
     """The result of a call of one of the client's tools."""
 
     type: str = "tool_result"
@@ -186,7 +187,7 @@ class ToolResult(ResultBlock, frozen=True, kw_only=True):
         return to_blocks(self.content)
 
 
-class McpToolResult(ResultBlock, frozen=True, kw_only=True):
+class McpToolResult(ResultBlock):
     """The result of an MCP tool that the API called."""
 
     type: str = "mcp_tool_result"
@@ -199,7 +200,7 @@ class McpToolResult(ResultBlock, frozen=True, kw_only=True):
         return to_blocks(self.content)
 
 
-class McpTool(BlockPart, frozen=True, kw_only=True):
+class McpTool(BlockPart):
     """A tool of an MCP server."""
 
     name: str | None = None
@@ -207,7 +208,7 @@ class McpTool(BlockPart, frozen=True, kw_only=True):
     input_schema: dict[str, Any] | None = None
 
 
-class McpToolListing(Block, frozen=True, kw_only=True):
+class McpToolListing(Block):
     """The tools of an MCP server."""
 
     type: str = "mcp_tool_listing"
@@ -215,13 +216,13 @@ class McpToolListing(Block, frozen=True, kw_only=True):
     tools: list[McpTool] | None = None
 
 
-class ImageTransformations(BlockPart, frozen=True, kw_only=True):
+class ImageTransformations(BlockPart):
     """The changes that the API may make to an image that is too large."""
 
     oversized_image: str | None = None
 
 
-class Image(Block, frozen=True, kw_only=True):
+class Image(Block):
     """An image. MCP servers write `data` and `mimeType` instead of a source."""
 
     type: str = "image"
@@ -238,7 +239,7 @@ class Image(Block, frozen=True, kw_only=True):
         return ContentSource(type="base64", media_type=self.mimeType, data=self.data)
 
 
-class Document(Block, frozen=True, kw_only=True):
+class Document(Block):
     """A PDF or text document given to the model."""
 
     type: str = "document"
@@ -248,7 +249,7 @@ class Document(Block, frozen=True, kw_only=True):
     citations: CitationsConfig | None = None
 
 
-class SearchResult(Block, frozen=True, kw_only=True):
+class SearchResult(Block):
     """A passage found by the client's own search."""
 
     type: str = "search_result"
@@ -258,14 +259,14 @@ class SearchResult(Block, frozen=True, kw_only=True):
     citations: CitationsConfig | None = None
 
 
-class ToolReference(Block, frozen=True, kw_only=True):
+class ToolReference(Block):
     """A tool found by a tool search."""
 
     type: str = "tool_reference"
     tool_name: str | None = None
 
 
-class WebSearchPage(BlockPart, frozen=True, kw_only=True):
+class WebSearchPage(BlockPart):
     """A page found by a web search, or the error instead of all results."""
 
     type: str | None = None
@@ -276,7 +277,7 @@ class WebSearchPage(BlockPart, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class WebSearchToolResult(ResultBlock, frozen=True, kw_only=True):
+class WebSearchToolResult(ResultBlock):
     """The result of a web search."""
 
     type: str = "web_search_tool_result"
@@ -284,7 +285,7 @@ class WebSearchToolResult(ResultBlock, frozen=True, kw_only=True):
     caller: Caller | None = None
 
 
-class WebFetchPage(BlockPart, frozen=True, kw_only=True):
+class WebFetchPage(BlockPart):
     """A fetched page, or the error instead of it."""
 
     type: str | None = None
@@ -294,7 +295,7 @@ class WebFetchPage(BlockPart, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class WebFetchToolResult(ResultBlock, frozen=True, kw_only=True):
+class WebFetchToolResult(ResultBlock):
     """The result of fetching a page."""
 
     type: str = "web_fetch_tool_result"
@@ -302,7 +303,7 @@ class WebFetchToolResult(ResultBlock, frozen=True, kw_only=True):
     caller: Caller | None = None
 
 
-class AdvisorResult(BlockPart, frozen=True, kw_only=True):
+class AdvisorResult(BlockPart):
     """The advisor's answer, encrypted or not, or the error instead of it."""
 
     type: str | None = None
@@ -312,21 +313,21 @@ class AdvisorResult(BlockPart, frozen=True, kw_only=True):
     error_code: str | None = None
 
 
-class AdvisorToolResult(ResultBlock, frozen=True, kw_only=True):
+class AdvisorToolResult(ResultBlock):
     """Advice from a stronger model."""
 
     type: str = "advisor_tool_result"
     content: AdvisorResult | None = None
 
 
-class OutputFile(BlockPart, frozen=True, kw_only=True):
+class OutputFile(BlockPart):
     """A file written by executed code."""
 
     type: str | None = None
     file_id: str | None = None
 
 
-class CodeExecutionResult(BlockPart, frozen=True, kw_only=True):
+class CodeExecutionResult(BlockPart):
     """The output of executed code, or the error instead of it."""
 
     type: str | None = None
@@ -339,21 +340,21 @@ class CodeExecutionResult(BlockPart, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class CodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
+class CodeExecutionToolResult(ResultBlock):
     """The result of running code in the API's sandbox."""
 
     type: str = "code_execution_tool_result"
     content: CodeExecutionResult | None = None
 
 
-class BashCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
+class BashCodeExecutionToolResult(ResultBlock):
     """The result of a shell command in the API's sandbox."""
 
     type: str = "bash_code_execution_tool_result"
     content: CodeExecutionResult | None = None
 
 
-class TextEditorResult(BlockPart, frozen=True, kw_only=True):
+class TextEditorResult(BlockPart):
     """The result of viewing, creating or changing a file, or the error instead of it."""
 
     type: str | None = None
@@ -372,14 +373,14 @@ class TextEditorResult(BlockPart, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class TextEditorCodeExecutionToolResult(ResultBlock, frozen=True, kw_only=True):
+class TextEditorCodeExecutionToolResult(ResultBlock):
     """The result of the text editor in the API's sandbox."""
 
     type: str = "text_editor_code_execution_tool_result"
     content: TextEditorResult | None = None
 
 
-class ToolSearchReferences(BlockPart, frozen=True, kw_only=True):
+class ToolSearchReferences(BlockPart):
     """The tools found, or the error instead of them."""
 
     type: str | None = None
@@ -388,21 +389,21 @@ class ToolSearchReferences(BlockPart, frozen=True, kw_only=True):
     error_message: str | None = None
 
 
-class ToolSearchToolResult(ResultBlock, frozen=True, kw_only=True):
+class ToolSearchToolResult(ResultBlock):
     """The result of a tool search by the API."""
 
     type: str = "tool_search_tool_result"
     content: ToolSearchReferences | None = None
 
 
-class ContainerUpload(Block, frozen=True, kw_only=True):
+class ContainerUpload(Block):
     """A file uploaded to the API's sandbox."""
 
     type: str = "container_upload"
     file_id: str | None = None
 
 
-class CompactionBlock(Block, frozen=True, kw_only=True):
+class CompactionBlock(Block):
     """A summary by the API that replaces everything before it."""
 
     type: str = "compaction"
@@ -412,20 +413,20 @@ class CompactionBlock(Block, frozen=True, kw_only=True):
     tool_changes: Content = None
 
 
-class FallbackModel(BlockPart, frozen=True, kw_only=True):
+class FallbackModel(BlockPart):
     """The model before or after a fallback."""
 
     model: str | None = None
 
 
-class FallbackTrigger(BlockPart, frozen=True, kw_only=True):
+class FallbackTrigger(BlockPart):
     """Why another model took over."""
 
     type: str | None = None
     category: str | None = None
 
 
-class Fallback(Block, frozen=True, kw_only=True):
+class Fallback(Block):
     """The point where another model took over."""
 
     type: str = "fallback"
@@ -434,7 +435,7 @@ class Fallback(Block, frozen=True, kw_only=True):
     trigger: FallbackTrigger | None = None
 
 
-class ToolChange(BlockPart, frozen=True, kw_only=True):
+class ToolChange(BlockPart):
     """The tool, or the server with its tools, that was added or removed."""
 
     type: str | None = None
@@ -443,21 +444,21 @@ class ToolChange(BlockPart, frozen=True, kw_only=True):
     definition: dict[str, Any] | None = None
 
 
-class ToolAddition(Block, frozen=True, kw_only=True):
+class ToolAddition(Block):
     """A tool that can be called from here on."""
 
     type: str = "tool_addition"
     tool: ToolChange | None = None
 
 
-class ToolRemoval(Block, frozen=True, kw_only=True):
+class ToolRemoval(Block):
     """A tool that can no longer be called."""
 
     type: str = "tool_removal"
     tool: ToolChange | None = None
 
 
-class BrowserTab(BlockPart, frozen=True, kw_only=True):
+class BrowserTab(BlockPart):
     """An open browser tab."""
 
     tab_id: str | None = None
@@ -466,7 +467,7 @@ class BrowserTab(BlockPart, frozen=True, kw_only=True):
     active: bool | None = None
 
 
-class BrowserChange(BlockPart, frozen=True, kw_only=True):
+class BrowserChange(BlockPart):
     """A tab that opened, or the outcome of a download."""
 
     type: str | None = None
@@ -478,7 +479,7 @@ class BrowserChange(BlockPart, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class BrowserState(Block, frozen=True, kw_only=True):
+class BrowserState(Block):
     """The tabs of the browser, and what changed in it."""
 
     type: str = "browser_state"

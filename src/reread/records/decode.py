@@ -195,7 +195,8 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def native(self) -> dict[str, Any]:
         """The object in the native format, without lone surrogates; empty if it cannot be read."""
-        if self.fault is not None:
+        _ = self.envelope
+        if self._fault is not None:
             return {}
         value = cast(dict[str, Any], jsontext.loads_clean(self.body))
         return value if self._dialect == dialects.NATIVE else dialects.translate(value)[1]
@@ -286,7 +287,8 @@ class Records(Sequence[Record]):
         kept = self._kept
         if kept is not None and index in kept:
             return kept[index]
-        record = self.in_source(index)
+        offset = self._offsets[index]
+        record = Record(self._lines[index], offset, self.read(offset, self._lengths[index]))
         if self.origin is not None:
             record.line, record.offset, record.state = self.origin(record.line, record.offset)
         if kept is not None:
@@ -317,10 +319,9 @@ class Decoder:
     def __init__(self, on_lines: LinesHandler | None = None) -> None:
         self._on_lines = on_lines
         self._splitter = IndexedLineSplitter()
-        self._first_bytes: list[bytes] = []
-        """Bytes held back until they tell whether this is an array or lines."""
+        self._held: list[bytes] | None = []
+        """Bytes held back until they tell whether this is an array or lines; None from then on."""
         self._array: ArraySplitter | None = None
-        self._feed = self._feed_first
 
     @property
     def starts(self) -> array[int]:
@@ -335,22 +336,33 @@ class Decoder:
     @property
     def is_lines(self) -> bool:
         """True if what was fed is known to be lines, and ends with a whole one."""
-        return self._array is None and not self._first_bytes and self._splitter.is_at_line_start
+        return self._array is None and not self._held and self._splitter.is_at_line_start
 
     def resume(self, starts: array[int], size: int) -> None:
         """Go on after lines that another decoder has read: their offsets, and their size together."""
         self._splitter.starts.extend(starts)
         self._splitter.offset = size
-        self._feed = self._feed_lines
+        self._held = None
 
     def feed(self, data: bytes) -> list[Record]:
         """Return the records that `data` completes."""
-        return self._feed(data)
+        if self._held is not None:
+            data = self._begin(self._held, data)
+        starts = self.starts
+        number = len(starts) + 1
+        lines = self._splitter.feed(data)
+        if self._array is not None:
+            return self._decode_elements(self._array.feed(data))
+        envelopes = decode_envelopes(lines) if self._on_lines is not None else None
+        if self._on_lines is None or envelopes is None:
+            return decode_lines(lines, range(number, number + len(lines)), starts[number - 1 :])
+        self._on_lines(number, starts, lines, envelopes)
+        return []
 
     def flush(self) -> list[Record]:
         """Return the records in the bytes after the last line end."""
-        out = self._feed_lines(b"".join(self._first_bytes))
-        self._first_bytes.clear()
+        held, self._held = self._held, None
+        out = self.feed(b"".join(held)) if held else []
         tail = self._splitter.flush()
         if self._array is not None:
             return out + self._decode_elements(self._array.flush())
@@ -358,34 +370,20 @@ class Decoder:
             out += decode_lines([tail], [len(self.starts)], [self.starts[-1]])
         return out
 
-    def _feed_first(self, data: bytes) -> list[Record]:
-        self._first_bytes.append(data)
+    def _begin(self, held: list[bytes], data: bytes) -> bytes:
+        """Hold bytes back, or return all that were once it is known whether they begin an array or lines."""
+        held.append(data)
         if not data.strip():
-            return []
-        data = b"".join(self._first_bytes)
+            return b""
+        data = b"".join(held)
         is_one_array = is_array(data)
         if is_one_array is None:
-            self._first_bytes = [data]
-            return []
-        self._first_bytes.clear()
+            held[:] = [data]
+            return b""
+        self._held = None
         if is_one_array:
             self._array = ArraySplitter()
-        self._feed = self._feed_array if is_one_array else self._feed_lines
-        return self._feed(data)
-
-    def _feed_lines(self, data: bytes) -> list[Record]:
-        starts = self.starts
-        number = len(starts) + 1
-        lines = self._splitter.feed(data)
-        envelopes = decode_envelopes(lines) if self._on_lines is not None else None
-        if self._on_lines is None or envelopes is None:
-            return decode_lines(lines, range(number, number + len(lines)), starts[number - 1 :])
-        self._on_lines(number, starts, lines, envelopes)
-        return []
-
-    def _feed_array(self, data: bytes) -> list[Record]:
-        self._splitter.feed(data)
-        return self._decode_elements(self._array.feed(data)) if self._array is not None else []
+        return data
 
     def _decode_elements(self, elements: list[tuple[int, bytes]]) -> list[Record]:
         starts = [start for start, _ in elements]

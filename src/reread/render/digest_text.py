@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
-from itertools import pairwise
 
 from reread.accounting.billing import sum_known
 from reread.base.format import money_text, period_text
 from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
 from reread.base.text import cut_words, plural, wrapped
+from reread.render.document_text import (
+    FACTS,
+    HEAD,
+    ITEM,
+    PARAGRAPH,
+    SUBHEAD,
+    TITLE,
+    Line,
+    document_html,
+    document_markdown,
+)
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.markdown_text import inline
 from reread.render.report_table import unread_note
 from reread.reports.digest_report import Digest, DigestProject, DigestSession, DigestTest
 
@@ -24,62 +32,28 @@ MOST_PROJECTS, MOST_SESSIONS, MOST_OPEN, MOST_FAILURES = 8, 18, 5, 6
 LONGEST_RUN = 60
 """Characters of a prompt that runs have in common."""
 UNKNOWN = "cost unknown"
-STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
-    "h1{font-size:1.4em}h2{font-size:1.15em;border-bottom:1px solid #ddd}h3{font-size:1em;margin-bottom:.2em}"
-    "p,ul{margin:.2em 0 .6em}.quiet{color:#666}code{font-size:.9em}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}h2{border-color:#444}.quiet{color:#999}}"
-)
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-Line = tuple[str, str]
-"""The kind of a line (title, project, session, facts, head, item), and its text."""
 
 
 def digest_markdown(made: Digest, *, full: bool = False) -> str:
     """Return a digest as Markdown: half a page, or in full."""
-    marks = {"title": "# ", "project": "## ", "session": "### ", "facts": "", "head": "", "item": "- "}
-    lines = list(_lines(made, full))
-    ends = ["\n" if kind == "item" and after == "item" else "\n\n" for (kind, _), (after, _) in pairwise(lines)]
-    texts = (f"{marks[kind]}{inline(text)}" for kind, text in lines)
-    return "".join(map("".join, zip(texts, [*ends, "\n"], strict=True)))
+    return document_markdown(_lines(made, full))
 
 
 def digest_lines(made: Digest, *, full: bool = False, width: int | None = None) -> Iterator[list[Span]]:
     """Yield a digest as lines of text for a terminal: half a page, or in full."""
     before = ""
     for kind, text in _lines(made, full):
-        if before and (kind, before) != ("item", "item"):
+        if before and (kind, before) != (ITEM, ITEM):
             yield []
-        mark, before = "- " if kind == "item" else "", kind
-        style = {"title": STRONG, "project": STRONG, "session": NAME, "facts": QUIET}.get(kind, PLAIN)
+        mark, before = "- " if kind == ITEM else "", kind
+        style = {TITLE: STRONG, HEAD: STRONG, SUBHEAD: NAME, FACTS: QUIET}.get(kind, PLAIN)
         for number, line in enumerate(wrapped(text, width - len(mark) if width is not None else None)):
             yield [(style, f"{' ' * len(mark) if number else mark}{line}")]
 
 
 def digest_html(made: Digest, *, full: bool = False) -> str:
     """Return a digest as one HTML page without scripts: half a page, or in full."""
-    tags = {"title": "h1", "project": "h2", "session": "h3", "facts": 'p class="quiet"', "head": "p", "item": "li"}
-    out: list[str] = []
-    inside = False
-    for kind, text in _lines(made, full):
-        if (kind == "item") != inside:
-            inside = kind == "item"
-            out.append("<ul>" if inside else "</ul>")
-        out.append(f"<{tags[kind]}>{escape(text)}</{tags[kind].split()[0]}>")
-    body = "\n".join([*out, *(["</ul>"] if inside else [])])
-    return PAGE.format(title=escape(_title(made)), style=STYLE, body=body)
+    return document_html(_title(made), _lines(made, full))
 
 
 def _title(made: Digest) -> str:
@@ -91,15 +65,15 @@ def _title(made: Digest) -> str:
 
 
 def _lines(made: Digest, full: bool) -> Iterator[Line]:
-    yield "title", _title(made)
+    yield TITLE, _title(made)
     done = [one for project in made.projects for one in project.sessions]
     if not done:
-        yield "facts", "No session did anything."
+        yield FACTS, "No session did anything."
         return
     commits = sum(len(project.commits) for project in made.projects)
     files = sum(len(project.files) for project in made.projects)
     facts = (plural(len(done), "session"), plural(len(made.projects), "project"), plural(files, "file"))
-    yield "facts", " · ".join((*facts, plural(commits, "commit"), _cost(made.cost_usd)))
+    yield FACTS, " · ".join((*facts, plural(commits, "commit"), _cost(made.cost_usd)))
     if full:
         for project in made.projects:
             yield from _project_lines(project)
@@ -108,15 +82,15 @@ def _lines(made: Digest, full: bool) -> Iterator[Line]:
     else:
         yield from _outcomes(made, done)
     if made.unread:
-        yield "facts", unread_note(made.unread)
+        yield FACTS, unread_note(made.unread)
     if made.redacted:
-        yield "facts", "Secrets and personal details are replaced."
+        yield FACTS, "Secrets and personal details are replaced."
 
 
 def _project_lines(project: DigestProject) -> Iterator[Line]:
     count = plural(len(project.sessions), "session")
-    yield "project", f"{safe_line(path_name(project.project) or project.project)}: {_cost(project.cost_usd)}, {count}"
-    yield "facts", safe_line(project.project)
+    yield HEAD, f"{safe_line(path_name(project.project) or project.project)}: {_cost(project.cost_usd)}, {count}"
+    yield FACTS, safe_line(project.project)
 
 
 def _outcomes(made: Digest, done: Sequence[DigestSession]) -> Iterator[Line]:
@@ -127,14 +101,14 @@ def _outcomes(made: Digest, done: Sequence[DigestSession]) -> Iterator[Line]:
     for project in named:
         yield next(_project_lines(project))
         told = [one for one in project.sessions if one.session in shown]
-        yield from (("item", _outcome(one)) for one in told)
+        yield from ((ITEM, _outcome(one)) for one in told)
         if more := [one for one in project.sessions if one.session not in shown and not one.automated]:
-            yield "item", f"and {len(more)} more, {_costs(more)}"
+            yield ITEM, f"and {len(more)} more, {_costs(more)}"
     if others := [one for project in made.projects if project not in named for one in project.sessions]:
         count = plural(len(made.projects) - len(named), "project")
-        yield "facts", f"In {count} more: {plural(len(others), 'session')}, {_costs(others)}."
+        yield FACTS, f"In {count} more: {plural(len(others), 'session')}, {_costs(others)}."
     if automated := [one for one in done if one.automated]:
-        yield "facts", _automated(automated)
+        yield FACTS, _automated(automated)
     if failed := sum(one.failed_calls for one in done):
         counted: Counter[str] = Counter()
         for one in done:
@@ -142,12 +116,12 @@ def _outcomes(made: Digest, done: Sequence[DigestSession]) -> Iterator[Line]:
         most = ", ".join(f"{name} {times}" for name, times in counted.most_common(MOST_FAILURES))
         more_names = f" and {len(counted) - MOST_FAILURES} more" if len(counted) > MOST_FAILURES else ""
         total = sum(one.calls for one in done)
-        yield "facts", safe_line(f"Failed: {failed} of {plural(total, 'call')}: {most}{more_names}.")
+        yield FACTS, safe_line(f"Failed: {failed} of {plural(total, 'call')}: {most}{more_names}.")
     if left := [one for one in typed if one.open_failure]:
-        yield "head", "Open, as the last command failed:"
-        yield from (("item", _left(one)) for one in left[:MOST_OPEN])
+        yield PARAGRAPH, "Open, as the last command failed:"
+        yield from ((ITEM, _left(one)) for one in left[:MOST_OPEN])
         if len(left) > MOST_OPEN:
-            yield "item", f"and {len(left) - MOST_OPEN} more: reread ls --failed"
+            yield ITEM, f"and {len(left) - MOST_OPEN} more: reread ls --failed"
 
 
 def _outcome(one: DigestSession) -> str:
@@ -186,11 +160,11 @@ def _costs(sessions: Sequence[DigestSession]) -> str:
 
 
 def _session_lines(one: DigestSession) -> Iterator[Line]:
-    yield "session", safe_line(one.title or one.session)
+    yield SUBHEAD, safe_line(one.title or one.session)
     calls = f"{plural(one.calls, 'call')}{f', {one.failed_calls} failed' if one.failed_calls else ''}"
     cost = money_text(one.cost_usd) if one.cost_usd is not None else ""
     facts = (period_text(one.started, one.ended), safe_line(one.git_branch or ""), calls, cost, one.session[:8])
-    yield "facts", safe_line(" · ".join(fact for fact in facts if fact))
+    yield FACTS, safe_line(" · ".join(fact for fact in facts if fact))
     yield from _list("Asked", list(map(safe_line, one.prompts)))
     files = [(file.path.removeprefix(f"{one.project}/"), file) for file in one.files]
     yield from _list("Changed", [f"{safe_line(name)} +{file.added} −{file.removed}" for name, file in files])
@@ -216,7 +190,7 @@ def _ended(passed: bool | None) -> str:
 
 def _list(head: str, items: list[str]) -> Iterator[Line]:
     if items:
-        yield "head", f"{head}:"
-        yield from (("item", item) for item in items[:MOST])
+        yield PARAGRAPH, f"{head}:"
+        yield from ((ITEM, item) for item in items[:MOST])
         if len(items) > MOST:
-            yield "item", f"and {len(items) - MOST} more"
+            yield ITEM, f"and {len(items) - MOST} more"

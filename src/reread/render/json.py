@@ -40,7 +40,7 @@ from reread.session.changes import Change
 from reread.session.commits import Commit, GitOperations, GitOperationsByTurn, PullRequest
 from reread.session.results import TurnResult, turn_result
 from reread.session.session import Session
-from reread.session.usage_inputs import is_usage_known
+from reread.session.session_inputs import is_usage_known
 
 T = TypeVar("T")
 

@@ -379,7 +379,8 @@ STRUCTS: tuple[type[Struct], ...] = (
 
 def session_schema() -> dict[str, Any]:
     """Return the JSON Schema of a session; the lines of `tail --format json` are its `ChangeValue`."""
-    drawn = [struct for struct in vars(nodes).values() if inspect.isclass(struct) and issubclass(struct, Struct)]
+    known = filter(inspect.isclass, vars(nodes).values())
+    drawn = [one for one in known if issubclass(one, Struct) and one.__module__ == nodes.__name__]
     structs = [*STRUCTS, *drawn]
     references, definitions = msgspec.json.schema_components(structs, ref_template="#/$defs/{name}")
     for struct in structs:

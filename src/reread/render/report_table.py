@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
 from reread.base.choices import CAUSE_WORDS
-from reread.base.format import LARGEST, duration_text, money_text, tokens_text
+from reread.base.format import LARGEST, duration_text, money_text, share_text, tokens_text
 from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
@@ -173,7 +173,7 @@ TEXTS: dict[str, Callable[[Figures, ReportColumn], str]] = {
     COUNT: lambda row, column: f"{_sum(row, column):,}" if _sum(row, column) else "",
     TOKENS: lambda row, column: tokens_text(_sum(row, column)),
     MONEY: lambda row, column: cost_text(row, column.name),
-    SHARE: lambda row, column: _share(row[column.name]),
+    SHARE: lambda row, column: share_text(row[column.name]),
     SECONDS: lambda row, column: _time(row[column.name]),
     CHANGE: _change,
 }
@@ -194,10 +194,6 @@ def cost_text(row: Figures, name: str = "cost_usd") -> str:
     is_least = bool(row.get("lower_bound"))
     cost = money_text(row[name], lower_bound=is_least).replace(" ", "")
     return f"{cost}{'?' if row.get('unpriced_models') else ''}"
-
-
-def _share(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
 
 
 def _weight(row: Row) -> float:
@@ -252,7 +248,7 @@ def _break_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
 def _part_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
     if report.causes:
         whole = sum(one["cost_usd"] for one in report.causes) or 1
-        causes = [f"{label(CAUSE, one[CAUSE])} {_share(one['cost_usd'] / whole)}" for one in report.causes[:3]]
+        causes = [f"{label(CAUSE, one[CAUSE])} {share_text(one['cost_usd'] / whole)}" for one in report.causes[:3]]
         more = " …" if len(report.causes) > 3 else ""
         count = plural(sum(one["breaks"] for one in report.causes), "cache break")
         yield PLAIN, f"{count}: {', '.join(causes)}{more}"
@@ -263,7 +259,9 @@ def cache_note(figures: Mapping[str, Any], command: Sequence[str] = ("reread", "
     cost = f", {money_text(figures['cost_usd'])} more than reading it" if figures["cost_usd"] is not None else ""
     breaks, tokens = plural(figures["breaks"], "cache break"), tokens_text(figures["tokens"])
     see = quote_command([*command, "--by", "cache"])
-    return f"{breaks}: {tokens} tokens written again ({_share(figures['share'])} of cache writes){cost}; see `{see}`."
+    return (
+        f"{breaks}: {tokens} tokens written again ({share_text(figures['share'])} of cache writes){cost}; see `{see}`."
+    )
 
 
 def _lower_bound(totals: Row, used: Mapping[str, Any]) -> Iterator[Styled]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
-from itertools import pairwise
 
 from reread.attribution.review_values import (
     EVIDENCE,
@@ -18,54 +16,44 @@ from reread.base.format import date_text, money_text
 from reread.base.sanitize import safe, safe_line
 from reread.base.text import one_line, plural, short_session
 from reread.git.notes import CommitNote
-from reread.render.digest_text import PAGE, STYLE, UNKNOWN, test_text
+from reread.render.digest_text import UNKNOWN, test_text
+from reread.render.document_text import (
+    FACTS,
+    HEAD,
+    ITEM,
+    QUOTE,
+    SUBHEAD,
+    TITLE,
+    Line,
+    document_html,
+    document_markdown,
+)
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.markdown_text import inline
 
 SHA, PROMPT = 7, 120
 """How much of a commit's name and, beside a commit, of a prompt is shown."""
 MOST_RANGES = 20
-TITLE, HEAD, COMMIT, FACTS, ITEM, QUOTE = "title", "head", "commit", "facts", "item", "quote"
-Line = tuple[str, str]
-"""The kind of a line, and its text."""
+QUOTED = "blockquote{border-left:3px solid #bbb;margin:.3em 0;padding-left:.8em;overflow-wrap:anywhere}"
 BY_HAND = "by hand or unknown"
 
 
 def review_markdown(review: Review) -> str:
     """Return a review as Markdown."""
-    marks = {TITLE: "# ", HEAD: "## ", COMMIT: "### ", FACTS: "", ITEM: "- ", QUOTE: "> "}
-    rows = list(_lines(review))
-    ends = ["\n" if kind == after and kind in (ITEM, QUOTE) else "\n\n" for (kind, _), (after, _) in pairwise(rows)]
-    texts = (f"{marks[kind]}{inline(text)}".rstrip() for kind, text in rows)
-    return "".join(map("".join, zip(texts, [*ends, "\n"], strict=True)))
+    return document_markdown(_lines(review))
 
 
 def review_html(review: Review) -> str:
     """Return a review as one HTML page without scripts."""
-    tags = {TITLE: "h1", HEAD: "h2", COMMIT: "h3", FACTS: 'p class="quiet"', ITEM: "li"}
-    out: list[str] = []
-    around = ""
-    for kind, text in (*_lines(review), ("", "")):
-        now = {ITEM: "ul", QUOTE: "blockquote"}.get(kind, "")
-        if now != around:
-            out += [f"</{around}>"] if around else []
-            out += [f"<{now}>"] if now else []
-            around = now
-        if kind == QUOTE:
-            out.append(f"{escape(text)}<br>")
-        elif kind:
-            out.append(f"<{tags[kind]}>{escape(text)}</{tags[kind].split()[0]}>")
-    style = f"{STYLE}blockquote{{border-left:3px solid #bbb;margin:.3em 0;padding-left:.8em;overflow-wrap:anywhere}}"
-    return PAGE.format(title=escape(_title(review)), style=style, body="\n".join(out))
+    return document_html(_title(review), _lines(review), style=QUOTED)
 
 
 def review_lines(review: Review) -> Iterator[list[Span]]:
     """Yield a review as lines for the terminal."""
-    styles = {TITLE: STRONG, HEAD: STRONG, COMMIT: NAME, FACTS: QUIET, ITEM: PLAIN, QUOTE: PLAIN}
+    styles = {TITLE: STRONG, HEAD: STRONG, SUBHEAD: NAME, FACTS: QUIET, ITEM: PLAIN, QUOTE: PLAIN}
     marks = {ITEM: "  ", QUOTE: "  │ ", FACTS: "  "}
     before = ""
     for kind, text in _lines(review):
-        if kind in (HEAD, COMMIT) and before:
+        if kind in (HEAD, SUBHEAD) and before:
             yield []
         yield [(styles[kind], f"{marks.get(kind, '')}{text}")]
         before = kind
@@ -110,7 +98,7 @@ def _counts(one: Review | ReviewCommit) -> str:
 
 
 def _commit_lines(commit: ReviewCommit, turns: dict[tuple[str, int | None], ReviewTurn]) -> Iterator[Line]:
-    yield COMMIT, safe_line(f"{commit.sha[:SHA]} {commit.subject}")
+    yield SUBHEAD, safe_line(f"{commit.sha[:SHA]} {commit.subject}")
     if commit.merge:
         yield FACTS, "A merge: its lines are those of the commits that it joins."
     else:
@@ -150,7 +138,7 @@ def _turn_lines(turn: ReviewTurn) -> Iterator[Line]:
     cost = money_text(turn.cost_usd) if turn.cost_usd is not None else ""
     started = date_text(turn.started) if turn.started is not None else ""
     name = _turn_name(turn.session, turn.turn)
-    yield COMMIT, safe_line(" · ".join(text for text in (name, started, cost) if text))
+    yield SUBHEAD, safe_line(" · ".join(text for text in (name, started, cost) if text))
     if turn.prompt is None or turn.noted:
         yield FACTS, f"The session is not on this machine{'; a git note has its prompt:' if turn.noted else '.'}"
     if turn.prompt is not None:

@@ -7,7 +7,7 @@ import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,17 +18,21 @@ from reread.catalog.resolve import shell_name
 from reread.model.conversation import Agent, Branch, Compaction, Conversation, Message, Turn
 from reread.model.parts import (
     NOTICES,
+    ClientSetup,
     CommandOutput,
+    CompactionPoint,
     MessageAside,
     MessageAttachment,
     MessageBlocks,
     MessageCall,
     MessagePart,
     MessageText,
+    MessageThinking,
     MetaContext,
     NoticeDetails,
     NotificationReport,
     QueuedPrompt,
+    SessionStart,
     TextCitations,
     TurnEnd,
     message_parts,
@@ -40,7 +44,10 @@ from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.cache_breaks import CacheBreak, CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.session import Session, threads_of
+from reread.tools.nodes import Node
 from reread.tools.unshown_fields import OTHER_FIELDS, missed_fields
+
+T = TypeVar("T")
 
 FORK_TITLE = 60
 """Characters of the first words of a branch where it starts."""
@@ -132,6 +139,42 @@ SequenceItem: TypeAlias = (
     | BranchStart
     | DroppedStart
 )
+
+
+METHODS: dict[type[SequenceItem], str] = {
+    TurnStart: "turn_start",
+    MessageText: "text",
+    CommandOutput: "notice",
+    MessageThinking: "thinking",
+    **dict.fromkeys((MessageBlocks, *BACKGROUND), "background"),
+    MessageCall: "call",
+    CompactionPoint: "compaction",
+    QueuedPrompt: "queued",
+    **dict.fromkeys((SessionStart, ClientSetup, TurnEnd), "mark"),
+    ResponseEnd: "response_end",
+    RecordFields: "record_fields",
+    ForkList: "fork",
+    QuietMark: "quiet",
+    TurnCommits: "commits",
+    BranchStart: "branch_start",
+    DroppedStart: "dropped_start",
+}
+"""What draws each item."""
+
+
+class SequenceView(Generic[T]):
+    """Draws a sequence: with a method for each row of `METHODS`, and one for each kind of node, which has its name."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+
+    def item(self, item: SequenceItem) -> Iterator[T]:
+        """One item of a sequence."""
+        yield from getattr(self, METHODS[type(item)])(item)
+
+    def node(self, node: Node) -> Iterator[T]:
+        """One node of a call."""
+        yield from getattr(self, type(node).__name__.lower())(node)
 
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:

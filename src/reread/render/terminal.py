@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -39,16 +39,14 @@ from reread.render.format import (
 from reread.render.highlight import rendered_markdown
 from reread.render.long_text import LONG, LongText, excerpt, indented
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.selection import Selection, agents_at_end, is_shown_at_end
+from reread.render.selection import agents_at_end, is_shown_at_end
 from reread.render.sequence import (
-    BACKGROUND,
     BranchStart,
     DroppedStart,
     ForkList,
     QuietMark,
     RecordFields,
     ResponseEnd,
-    SequenceItem,
     TurnCommits,
     TurnStart,
     compaction_title,
@@ -61,7 +59,6 @@ from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.changes import Change
 from reread.session.results import turn_result
 from reread.session.session import Session, unplaced_results
-from reread.tools.nodes import Node
 from reread.tools.unshown_fields import leftover_nodes
 
 THEME = Theme(
@@ -107,19 +104,15 @@ def make_console(**options: Any) -> Console:
     return _Console(theme=THEME, highlight=False, markup=False, emoji=False, soft_wrap=False, **options)
 
 
-class TerminalView:
+class TerminalView(NodeView):
     """Draws sessions, the items of a sequence and nodes as `rich` renderables."""
-
-    def __init__(self, selection: Selection, *, pictures: str | None = None) -> None:
-        self.selection = selection
-        self._pictures = pictures
-        self._nodes = NodeView(full=selection.full, pictures=pictures)
 
     def session(self, session: Session) -> Iterator[RenderableType]:
         """A session from its title to its totals."""
         items = session_sequence(session, self.selection)
+        cost = "" if _is_large(session) else session_cost_text(session.usage)
         yield Text(safe_line(session.title or "(no title)"), style="bold")
-        yield Text(safe_line(" · ".join(_facts(session))), style="quiet")
+        yield Text(safe_line(" · ".join(_facts(session, cost))), style="quiet")
         for item in items:
             yield from self.item(item)
         for agent, reason in agents_at_end(session, self.selection):
@@ -128,10 +121,6 @@ class TerminalView:
             yield from self._nested(agent)
         if self.selection.shows_totals:
             yield from _totals(session)
-
-    def item(self, item: SequenceItem) -> Iterator[RenderableType]:
-        """One item of a sequence."""
-        yield from _ITEMS[type(item)](self, item)
 
     def turn_start(self, item: TurnStart) -> Iterator[RenderableType]:
         """An empty line between turns."""
@@ -201,7 +190,7 @@ class TerminalView:
         title = part_title(part)
         if title:
             yield Text(f"  {plain_text(title)}:", style="quiet")
-        yield from self._nodes.indented(part_nodes(part))
+        yield from self.indented(part_nodes(part))
 
     def mark(self, part: p.SessionStart | p.ClientSetup | p.TurnEnd) -> Iterator[RenderableType]:
         """Another session, a setup or the end of a turn, on one line; with `full`, everything recorded of it."""
@@ -213,7 +202,7 @@ class TerminalView:
             result = turn_result(part.line, dict(part.record))
             yield _bullet(safe(f"· {result_text(result)}"), "failed" if result.is_error else "quiet")
         if self.selection.full:
-            yield from self._nodes.indented(mark_details(part))
+            yield from self.indented(mark_details(part))
 
     def queued(self, part: p.QueuedPrompt) -> Iterator[RenderableType]:
         """A prompt that was queued and never sent, as a notice."""
@@ -221,11 +210,11 @@ class TerminalView:
             yield from self.background(part)
             return
         yield from self._short_text(f"· {queued_text(part)}: ", part.text, "odd")
-        yield from self._nodes.indented(part_nodes(part)[2:])
+        yield from self.indented(part_nodes(part)[2:])
 
     def record_fields(self, item: RecordFields) -> Iterator[RenderableType]:
         """Yield the fields of records that the parts of their message do not show."""
-        yield from self._nodes.indented(leftover_nodes(item.fields, item.title))
+        yield from self.indented(leftover_nodes(item.fields, item.title))
 
     def call(self, part: p.MessageCall) -> Iterator[RenderableType]:
         """A call, its result below it and its agents below that."""
@@ -233,7 +222,7 @@ class TerminalView:
         full = self.selection.full
         nodes = call_nodes(call, full=full)
         yield call_line(call, [] if full else missed_call_fields(call, nodes))
-        yield from self._nodes.indented(nodes)
+        yield from self.indented(nodes)
         for agent in call.agents:
             if is_shown_at_end(agent):
                 yield Text(safe_line(f"    ◇ agent {agent.id} is shown at the end"), style="quiet")
@@ -288,37 +277,11 @@ class TerminalView:
         if item.cache_break is not None:
             yield Text("  " + safe_line(cache_break_text(item.cache_break)), style="odd")
 
-    def node(self, node: Node) -> Iterator[RenderableType]:
-        """One node of a call."""
-        yield from self._nodes.draw(node)
-
     def _nested(self, agent: Agent) -> Iterator[RenderableType]:
         inner = TerminalView(self.selection.for_agents, pictures=self._pictures)
         items = conversation_sequence(agent, inner.selection)
         drawn = itertools.chain.from_iterable(map(inner.item, items))
         yield from (indented(item, 4) for item in drawn)
-
-
-Draw = Callable[[TerminalView, Any], Iterator[RenderableType]]
-
-_ITEMS: dict[type[SequenceItem], Draw] = {
-    TurnStart: TerminalView.turn_start,
-    p.MessageText: TerminalView.text,
-    p.CommandOutput: TerminalView.notice,
-    p.MessageThinking: TerminalView.thinking,
-    **dict.fromkeys((p.MessageBlocks, *BACKGROUND), TerminalView.background),
-    p.MessageCall: TerminalView.call,
-    p.CompactionPoint: TerminalView.compaction,
-    p.QueuedPrompt: TerminalView.queued,
-    **dict.fromkeys((p.SessionStart, p.ClientSetup, p.TurnEnd), TerminalView.mark),
-    ResponseEnd: TerminalView.response_end,
-    RecordFields: TerminalView.record_fields,
-    ForkList: TerminalView.fork,
-    QuietMark: TerminalView.quiet,
-    TurnCommits: TerminalView.commits,
-    BranchStart: TerminalView.branch_start,
-    DroppedStart: TerminalView.dropped_start,
-}
 
 
 def call_line(call: Call, left_out: Sequence[str] = ()) -> Text:
@@ -345,13 +308,9 @@ def _bullet(text: str, style: str) -> PrefixedText | LongText:
     return PrefixedText(Text(text[2:], style=style), first=first, others=others)
 
 
-def _facts(session: Session) -> list[str]:
+def _facts(session: Session, cost: str) -> list[str]:
     facts = [session.project, *session.git_branches[-1:], *map(model_text, session.models), *session.versions[-1:]]
-    facts += [
-        period_text(session.started, session.ended),
-        "" if _is_large(session) else session_cost_text(session.usage),
-    ]
-    return [fact for fact in facts if fact]
+    return [fact for fact in (*facts, period_text(session.started, session.ended), cost) if fact]
 
 
 def _is_large(session: Session) -> bool:

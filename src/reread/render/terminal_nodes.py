@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from rich.ansi import AnsiDecoder
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -19,6 +18,8 @@ from reread.base.text import plural
 from reread.render.format import BOXES, picture_text
 from reread.render.highlight import highlighted, rendered_markdown
 from reread.render.long_text import LONG, LongText, indented, plain, shortened
+from reread.render.selection import Selection
+from reread.render.sequence import SequenceView
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes
 from reread.tools.nodes import Picture
@@ -34,22 +35,19 @@ PIECE = 4096
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
-class NodeView:
+class NodeView(SequenceView[RenderableType]):
     """Draws nodes as `rich` renderables."""
 
-    def __init__(self, *, full: bool = False, pictures: str | None = None) -> None:
-        self._full = full
+    def __init__(self, selection: Selection, *, pictures: str | None = None) -> None:
+        super().__init__(selection)
+        self._full = selection.full
         self._pictures = pictures
         """The terminal's protocol for pictures; None if it has none."""
-
-    def draw(self, node: nodes.Node) -> Iterator[RenderableType]:
-        """One node."""
-        yield from _NODES[type(node)](self, node)
 
     def indented(self, drawn: Iterable[nodes.Node]) -> Iterator[RenderableType]:
         """Nodes below the line of their call."""
         for node in drawn:
-            yield from (indented(item, 4) for item in self.draw(node))
+            yield from (indented(item, 4) for item in self.node(node))
 
     def _first_lines(self, lines: Sequence[str]) -> tuple[Sequence[str], int]:
         """The lines to show, and how many are hidden."""
@@ -195,27 +193,7 @@ class NodeView:
             return
         yield plain(self._shown(node.title), "quiet")
         for inner in node.nodes:
-            yield from (indented(item, 2) for item in self.draw(inner))
-
-
-Draw = Callable[[NodeView, Any], Iterator[RenderableType]]
-
-_NODES: dict[type[nodes.Node], Draw] = {
-    nodes.Prose: NodeView.prose,
-    nodes.Code: NodeView.code,
-    nodes.Diff: NodeView.diff,
-    nodes.Terminal: NodeView.terminal,
-    nodes.Files: NodeView.files,
-    nodes.Checklist: NodeView.checklist,
-    nodes.Choice: NodeView.choice,
-    nodes.Table: NodeView.table,
-    nodes.Picture: NodeView.picture,
-    nodes.Facts: NodeView.facts,
-    nodes.Links: NodeView.links,
-    nodes.Note: NodeView.note,
-    nodes.Data: NodeView.data,
-    nodes.Section: NodeView.section,
-}
+            yield from (indented(item, 2) for item in self.node(inner))
 
 
 def hidden_lines(count: int, indent: int = 0) -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ import msgspec
 
 from reread.accounting.billing import sum_known
 from reread.accounting.prices import current_prices
-from reread.base.choices import DENIED, FAILED, HOOK, RULE, AdviceKind, CacheBreakCause
+from reread.base.choices import DENIED, FAILED, HOOK, RULE, AdviceKind, CacheBreakCause, has_run
 from reread.base.format import money_text
 from reread.base.text import plural
 from reread.disk import layout
@@ -140,24 +140,38 @@ def advice_value(report: AdviceReport) -> dict[str, Any]:
     return {"sessions": report.sessions, "days": report.days, "advice": items, "unread": list(report.unread)}
 
 
+Calls = list[tuple[AdviceSession, Row]]
+
+
 def _failing(sessions: Sequence[AdviceSession], typed: CommandWords) -> Iterator[Advice]:
-    failures: dict[tuple[str, str], list[tuple[AdviceSession, Row]]] = {}
+    failures: dict[str, dict[str, Calls]] = {}
+    """Calls by command and project."""
     for facts, call in _all_failures(sessions):
-        if call.state == FAILED and call.command and call.command.split()[0] not in EXPECTED_FAILURES:
-            failures.setdefault((facts.project, call.command), []).append((facts, call))
+        is_of_command = call.state == FAILED and call.command and has_run(call.failure)
+        if is_of_command and call.command.split()[0] not in EXPECTED_FAILURES:
+            failures.setdefault(call.command, {}).setdefault(facts.project, []).append((facts, call))
+    runs: Counter[tuple[str, str]] = Counter()
+    for facts in sessions:
+        runs.update({(facts.project, command): count for command, count in facts.runs.items()})
+    order = {facts.path: place for place, facts in enumerate(sessions)}
     least = min(2, len(sessions))
-    for (project, command), failed in failures.items():
-        runs = sum(facts.runs.get(command, 0) for facts in sessions if facts.project == project)
+    for command, projects in failures.items():
         is_check = not CHECKS.isdisjoint(re.split(r"[\s:_-]+", command))
-        is_rare = len(failed) < OFTEN or len({facts.session for facts, _ in failed}) < least
-        if is_rare or len(failed) < (runs if is_check else runs / 2) or _says(command, failed):
-            continue
-        kinds = [kind for kind, _ in Counter(call.failure for _, call in failed).most_common(2) if kind]
-        # What a command of several programs is called by need not be the one that failed.
-        text = f"{len(failed)} of {plural(runs, 'command')} that run `{command}` failed ({', '.join(kinds)})"
-        see = typed.all("stats", "--project", project, "--tool", "Bash", "--state", "failed", "--list")
-        deed = MENDING.get(kinds[0] if kinds else "", MENDING["other"]).format(command)
-        yield _called("failing_command", command, deed, text, project, failed, see, typed)
+        all_runs, calls = 0, Calls()
+        for project, failed in projects.items():
+            own_runs = runs[project, command]
+            is_rare = len(failed) < OFTEN or len({facts.session for facts, _ in failed}) < least
+            if not is_rare and len(failed) >= (own_runs if is_check else own_runs / 2) and not _says(command, failed):
+                all_runs, calls = all_runs + own_runs, calls + failed
+        if calls:
+            calls.sort(key=lambda one: order[one[0].path])
+            kinds = [kind for kind, _ in Counter(call.failure for _, call in calls).most_common(2)]
+            # What a command of several programs is called by need not be the one that failed.
+            run = f"{len(calls)} of {plural(all_runs, 'command')} that run `{command}`"
+            text = f"{run} failed ({', '.join(kinds)})"
+            deed = MENDING.get(kinds[0], MENDING["other"]).format(command)
+            shown = ("--tool", calls[0][1].tool, "--state", FAILED)
+            yield _called("failing_command", command, deed, text, calls, shown, typed)
 
 
 MENDING = {
@@ -170,20 +184,16 @@ MENDING = {
 
 def _denied(sessions: Sequence[AdviceSession], typed: CommandWords) -> Iterator[Advice]:
     """Yield what a rule or a hook denied again and again. A person's no is not to be advised away."""
-    denials: dict[tuple[str, str], list[tuple[AdviceSession, Row]]] = {}
+    denials: dict[tuple[str, str], Calls] = {}
     for facts, call in _all_failures(sessions):
         if call.state == DENIED and call.denied_by in ALLOWING:
             denials.setdefault((call.command or call.tool, call.denied_by), []).append((facts, call))
     for (subject, by), calls in denials.items():
         if len(calls) >= OFTEN and not _says(subject, calls):
-            projects = {facts.project for facts, _ in calls}
-            project = projects.pop() if len(projects) == 1 else ""
-            where = f" in {len(projects)} projects" if projects else ""
-            see = typed.all("stats", *(("--project", project) if project else ()), "--state", "denied", "--list")
             rule = f"Bash({subject}:*)" if calls[0][1].command else subject
             deed = f"Say in CLAUDE.md what to do instead of `{subject}`, or {ALLOWING[by].format(rule)}"
-            text = f"A {by} denied `{subject}` {plural(len(calls), 'time')}{where}"
-            yield _called("repeated_denial", subject, deed, text, project, calls, see, typed)
+            text = f"A {by} denied `{subject}` {plural(len(calls), 'time')}"
+            yield _called("repeated_denial", subject, deed, text, calls, ("--state", DENIED), typed)
 
 
 ALLOWING = {
@@ -194,27 +204,22 @@ ALLOWING = {
 
 
 def _called(
-    kind: AdviceKind,
-    subject: str,
-    deed: str,
-    text: str,
-    project: str,
-    calls: Sequence[tuple[AdviceSession, Row]],
-    command: str,
-    typed: CommandWords,
+    kind: AdviceKind, subject: str, deed: str, text: str, calls: Calls, shown: Sequence[str], typed: CommandWords
 ) -> Advice:
-    """Advice about calls, with the last ones as evidence and their cost."""
+    """Advice about calls, with their cost, the last ones as evidence, and the options that list them."""
+    projects = {facts.project for facts, _ in calls}
+    project = projects.pop() if len(projects) == 1 else ""
     return Advice(
         kind=kind,
         subject=subject,
         deed=deed,
-        text=text,
+        text=f"{text} in {len(projects)} projects" if projects else text,
         project=project or None,
         count=len(calls),
         tokens=None,
         tokens_estimated=False,
         cost_usd=sum_known(call.cost_usd for _, call in calls),
-        command=command,
+        command=typed.all("stats", *(("--project", project) if project else ()), *shown, "--list"),
         places=newest(typed.place(facts, call.line, call.turn, call.agent) for facts, call in calls),
     )
 
@@ -311,6 +316,6 @@ def _all_failures(sessions: Iterable[AdviceSession]) -> Iterator[tuple[AdviceSes
     return ((facts, call) for facts in sessions for call in facts.failures)
 
 
-def _says(subject: str, calls: Sequence[tuple[AdviceSession, Row]]) -> bool:
+def _says(subject: str, calls: Calls) -> bool:
     """True if the memory of one of the sessions mentions something."""
     return any(is_mentioned(subject, facts) for facts, _ in calls)

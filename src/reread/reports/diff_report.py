@@ -21,7 +21,7 @@ from reread.reports.file_report import FileAt, file_after, is_made_in, made_at
 from reread.reports.turn_comparison import TurnComparison, compare_turns
 from reread.session.places import cut_after, request_at, turns_of
 from reread.session.session import Session, open  # noqa: A004
-from reread.session.usage_inputs import is_usage_known
+from reread.session.session_inputs import is_usage_known
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Hunk
 

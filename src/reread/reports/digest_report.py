@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from reread.accounting.billing import sum_known
 from reread.accounting.prices import current_prices
-from reread.base.choices import DONE, FAILED
+from reread.base.choices import DONE, FAILED, has_run
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_json_time
 from reread.disk.desktop import desktop_sessions
@@ -208,23 +208,19 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
     answers = by_session(RESPONSES, "min(time), max(time), project", "GROUP BY session")
     branches = by_session(RESPONSES, "branch, max(time)", "AND branch IS NOT NULL GROUP BY session")
     prompts = by_session(PROMPTS, "time, project, branch, kind, author, active, text", "ORDER BY place, row")
-    done = (
-        "path, id, time, state, coalesce(command, tool), command IS NOT NULL, file, lines_added, lines_removed, tests,"
-        " tests_passed"
-    )
-    calls = by_session(CALLS, done, "ORDER BY place, row")
+    calls = by_session(CALLS, ", ".join(_Call._fields), "ORDER BY place, row")
     commits = _of_calls(store, GIT_COMMIT, "sha, coalesce(subject, ''), branch")
     pulls = _of_calls(store, PULL_REQUEST, "number, url, action")
     opened = "SELECT session, s.title, project FROM session s JOIN chosen c ON c.file = s.file ORDER BY c.place DESC"
     titles = {id: one.title for id, one in desktop_sessions().items() if one.title}
     known = {id: (titles.get(id, title), project) for id, title, project in store.rows(opened)}
     for session in dict.fromkeys((*prompts, *answers, *calls)):
-        said, spans, own = prompts[session], answers[session], calls[session]
+        said, spans, own = prompts[session], answers[session], [_Call(*row) for row in calls[session]]
         times = [time for first, last, _ in spans for time in (first, last)] + [prompt[0] for prompt in said]
         title, project = known.get(session) or ("", next((row[-1] for row in spans), said[0][1] if said else ""))
-        made = dict.fromkeys((path, id) for path, id, *_ in own if id)
-        failed = Counter(str(name) for _, _, _, state, name, *_ in own if state == FAILED)
-        ran = sorted((row for row in own if row[5] and row[3] in (DONE, FAILED)), key=lambda row: row[2] or 0)
+        made = dict.fromkeys((call.path, call.id) for call in own if call.id)
+        failed = Counter(call.run or call.tool for call in own if call.state == FAILED)
+        ran = sorted((call for call in own if call.run), key=lambda call: call.time or 0)
         yield DigestSession(
             session=session,
             title=one_line(title or ""),
@@ -238,20 +234,43 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
                 if kind == "prompt" and author == "person" and is_active
             ],
             files=_added_up(
-                DigestFile(file, added, removed)
-                for *_, file, added, removed, _, _ in own
-                if file is not None and (added or removed)
+                DigestFile(call.file, call.lines_added, call.lines_removed)
+                for call in own
+                if call.file is not None and (call.lines_added or call.lines_removed)
             ),
             commits=[DigestCommit(*row) for call in made for row in commits[call]],
             pull_requests=[DigestPull(*row) for call in made for row in pulls[call]],
-            tests=test_runs(row[-2:] for row in own),
+            tests=test_runs((call.tests, call.tests_passed) for call in own),
             calls=len(own),
             failed_calls=failed.total(),
             failures=[DigestFailure(*one) for one in failed.most_common()],
-            open_failure=str(ran[-1][4]) if ran and ran[-1][3] == FAILED else None,
+            open_failure=ran[-1].run if ran and ran[-1].state == FAILED else None,
             automated=False,
             cost_usd=usage_figures(used[session,])["cost_usd"] if (session,) in used else None,
         )
+
+
+class _Call(NamedTuple):
+    """What the store says of a call."""
+
+    path: str
+    id: str | None
+    time: int | None
+    state: str
+    tool: str
+    command: str | None
+    failure: str | None
+    file: str | None
+    lines_added: int
+    lines_removed: int
+    tests: str | None
+    tests_passed: int | None
+
+    @property
+    def run(self) -> str | None:
+        """The command that was run, as far as that is known."""
+        was_run = self.state == DONE or (self.state == FAILED and has_run(self.failure or ""))
+        return self.command if was_run else None
 
 
 def _of_calls(store: FactStore, table: FactTable, columns: str) -> dict[tuple[str, str], list[Row]]:

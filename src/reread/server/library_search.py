@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from collections.abc import Sequence
 
 from reread.base.structs import copied
+from reread.base.worker import Worker
 from reread.errors import Misuse
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import folded_pattern, lowered, wanted
@@ -33,7 +33,7 @@ class SearchService:
     def __init__(self, library: SessionLibrary) -> None:
         self._library = library
         self._processes = SearchProcesses()
-        self._builder: subprocess.Popen[bytes] | None = None
+        self._builder: Worker | None = None
         self._prepared = False
         self._closed = False
 
@@ -90,7 +90,7 @@ class SearchService:
 
     def _build(self) -> None:
         """Have another process index everything, unless one is at it."""
-        if self._closed or (self._builder is not None and self._builder.poll() is None):
+        if self._closed or (self._builder is not None and self._builder.is_running):
             return
         roots, paths = self._library.roots or (), self._library.paths
         self._builder = start_pass(PassJob([*map(str, roots)], [*map(str, paths)]))

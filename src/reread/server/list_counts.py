@@ -7,15 +7,11 @@ those of its file, which `stats` says of that session alone: a fork that only co
 from __future__ import annotations
 
 import math
-import os
-import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +19,7 @@ import msgspec
 
 from reread.accounting.billing import SYNTHETIC
 from reread.accounting.prices import current_prices
+from reread.base.worker import Say, Worker, WorkerLost
 from reread.disk.derived_cache import known_path
 from reread.errors import RereadError
 from reread.facts.counting import count_all
@@ -145,7 +142,7 @@ class ListCounter:
         """The moment before which nothing is counted again."""
         self._pauses = 0
         """The number of blocks that pause counting now."""
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Worker | None = None
         self._closed = False
         threading.Thread(target=self._run, name="counter", daemon=True).start()
 
@@ -176,7 +173,7 @@ class ListCounter:
         """Signal the child; without such signals (Windows) it finishes what it counts."""
         number = getattr(signal, name, None)
         if number is not None and self._child is not None:
-            self._child.send_signal(number)
+            self._child.signal(number)
 
     def close(self) -> None:
         """Stop counting and kill the child."""
@@ -201,15 +198,10 @@ class ListCounter:
                     took = time.monotonic() - began
                     self._earliest = time.monotonic() + min(LONGEST_PAUSE, PAUSE_FACTOR * took)
         if self._child is not None:
-            with self._child:  # closes its pipes, and waits
-                self._child.kill()
+            self._child.close()
 
-    def _next_child(self) -> subprocess.Popen[bytes] | None:
-        """Wait until something is to be counted, and return the child that does it; None once closed.
-
-        The child has its own process group, so that Ctrl-C does not reach it, but not its own session: Linux schedules
-        each session on its own (autogroup) and would ignore the child's niceness.
-        """
+    def _next_child(self) -> Worker | None:
+        """Wait until something is to be counted, and return the child that does it; None once closed."""
         with self._condition:
             while not self._closed and (self._pauses or not self._is_due or time.monotonic() < self._earliest):
                 is_late = self._is_due and not self._pauses
@@ -217,46 +209,24 @@ class ListCounter:
             if self._closed:
                 return None
             self._is_due = False
-            if self._child is None or self._child.poll() is not None:
-                self._child = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "reread.server.list_counts"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    process_group=None if sys.platform == "win32" else 0,
-                )
+            if self._child is None or not self._child.is_running:
+                self._child = Worker(f"{__name__}:count_each", nice=True)
             return self._child
 
 
-def _ask(child: subprocess.Popen[bytes], job: CountJob) -> ListCounts | None:
+def _ask(child: Worker, job: CountJob) -> ListCounts | None:
     """Return what a child counts; None if it cannot, or is lost."""
-    assert child.stdin is not None and child.stdout is not None
     try:
-        pickle.dump(job, child.stdin)
-        child.stdin.flush()
-        return pickle.load(child.stdout)
-    except (OSError, EOFError, pickle.UnpicklingError):
+        return child.ask(job)
+    except WorkerLost:
         return None
 
 
-def main() -> None:
-    """Count what standard input asks for, until it ends."""
-    with suppress(AttributeError, OSError):
-        os.nice(10)
-    while True:
-        try:
-            job: CountJob = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
+def count_each(jobs: Iterator[CountJob], say: Say) -> None:
+    """Count what each job asks for; None if that cannot be."""
+    for job in jobs:
         try:
             counted: ListCounts | None = count_list(job)
         except (RereadError, OSError):
             counted = None
-        pickle.dump(counted, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    from reread.server.list_counts import main as run  # pickled classes have the module's real name
-
-    run()
+        say(counted)

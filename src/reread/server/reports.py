@@ -7,16 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reread.attribution.review_values import Review
-from reread.attribution.reviewing import find_review
 from reread.base.choices import FAILED
-from reread.base.paths import is_local
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS, SPANS
 from reread.errors import Misuse, NotFound
 from reread.git.repository import is_sha
 from reread.reader.comparison_view import SessionComparison, compare_sessions
 from reread.reader.library_schema import ReportFilter
-from reread.reader.redacted_review import with_short_prompts
+from reread.reader.review_view import CommitReview, review_commits
 from reread.render.report_table import group_labels, report_value
 from reread.reports.advice_report import advice_value, advise
 from reread.reports.budget_report import budget_value, budgets
@@ -204,15 +201,12 @@ def report_of(name: str) -> OfferedReport:
     return found
 
 
-def library_review(library: SessionLibrary, key: str, query: Mapping[str, str]) -> Review:
-    """Return the review of the parameter `commit`, in the repository of the folder that a session worked in."""
+def library_review(library: SessionLibrary, key: str, query: Mapping[str, str]) -> CommitReview:
+    """Return the review of the parameter `commit`, or of all commits of a session, in the folder that it worked in."""
     commit = query.get("commit", "")
-    if not is_sha(commit):
+    if commit and not is_sha(commit):
         raise Misuse("Name a commit by its hash, in the parameter `commit`.")
-    project = open_session(library.find(key)).project
-    if not is_local(project):
-        raise NotFound("The folder of this session is not on this machine.")
-    return with_short_prompts(find_review(commits=[commit], repository=project, root=library.roots))
+    return review_commits(open_session(library.find(key)), [commit] if commit else [], library.roots)
 
 
 def library_comparison(library: SessionLibrary, key: str, other: str) -> SessionComparison:

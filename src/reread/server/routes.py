@@ -6,19 +6,19 @@ import asyncio
 import binascii
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.datastructures import QueryParams
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reread.base import jsontext
-from reread.base.addons import named_parts
+from reread.base.addons import AddonPart, named_parts
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
@@ -29,7 +29,7 @@ from reread.reader.request_view import list_requests, request_body, request_cont
 from reread.reader.schema import Overview, RawLines
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
-from reread.reader.thread_view import Steps
+from reread.reader.thread_view import Steps, ThreadView
 from reread.render.selection import Selection
 from reread.server.answer_cache import AnswerCache
 from reread.server.event_bus import Listener, encode_event
@@ -87,12 +87,32 @@ register_url_convertor("number", NumberConvertor())
 
 
 class Parameters:
-    """The path and query parameters of a request about a session."""
+    """The path and query parameters of a request."""
 
     def __init__(self, request: Request) -> None:
-        self.query: QueryParams = request.query_params
+        self.query: dict[str, str] = dict(request.query_params)
         self.path: dict[str, Any] = request.path_params
-        self.thread: ThreadKey = ThreadKey(self.text("agent"), self.number("branch"))
+        self.is_guest: bool = bool(request.scope.get(GUEST))
+
+    @property
+    def thread(self) -> ThreadKey:
+        """The thread and the branch of a session that it is about."""
+        return ThreadKey(self.text("agent"), self.number("branch"))
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The message, the call or the line of a thread that it is about, and the thread."""
+        return {"message": self.text("message"), "call": self.text("call"), "line": self.number("line"), **self.agent}
+
+    @property
+    def agent(self) -> dict[str, Any]:
+        """The thread alone."""
+        return {"agent": self.text("agent")}
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """Whether nothing is to be cut."""
+        return {"whole": self.flag("whole")}
 
     def text(self, name: str) -> str | None:
         """Return a query parameter; None if it is missing or empty."""
@@ -115,6 +135,10 @@ class Parameters:
         """True if a query parameter is 1 or true."""
         return self.text(name) in ("1", "true")
 
+    def slice(self, count: int, most: int) -> tuple[int, int]:
+        """Return where to start, and how many to return: by default so many, and at most so many."""
+        return self.number("start") or 0, min(self.number("count") or count, most)
+
 
 Handler = Callable[[SessionView, Parameters], Any]
 """Returns a value to encode, a response, steps to run in slices, or a function to call once the lock is released."""
@@ -126,60 +150,17 @@ def _overview(view: SessionView, params: Parameters) -> Any:
     return view.counted_overview(*params.thread)
 
 
-def _items(view: SessionView, params: Parameters) -> Any:
-    agent, branch = params.thread
-    count = min(params.number("count") or 50, MAX_ITEMS)
-    return view.page(params.number("start") or 0, count, agent=agent, branch=branch, whole=params.flag("whole"))
-
-
-def _outline(view: SessionView, params: Parameters) -> Any:
-    agent, branch = params.thread
-    count = min(params.number("count") or 500, MAX_TURNS)
-    return view.outline(params.number("start") or 0, count, agent=agent, branch=branch)
-
-
-def _call(view: SessionView, params: Parameters) -> Any:
-    return view.call(params.path["index"], agent=params.thread.agent, whole=params.flag("whole"))
-
-
-def _lines(view: SessionView, params: Parameters) -> Any:
-    return view.lines(
-        message=params.text("message"),
-        call=params.text("call"),
-        line=params.number("line"),
-        agent=params.thread.agent,
-        whole=params.flag("whole"),
-    )
-
-
-def _place(view: SessionView, params: Parameters) -> Any:
-    agent, branch = params.thread
-    return view.place(
-        message=params.text("message"),
-        call=params.text("call"),
-        line=params.number("line"),
-        turn=params.number("turn"),
-        agent=agent,
-        branch=branch,
-    )
-
-
 def _search(view: SessionView, params: Parameters) -> Any:
     query = params.text("q")
     if query is None:
         raise Misuse("Missing query parameter q; set it to the text to find.")
-    agent, branch = params.thread
-    return search_session(
-        view, query, _item_filter(params), start=params.number("start") or 0, agent=agent, branch=branch
-    )
+    start = params.number("start") or 0
+    return search_session(view, query, _item_filter(params), start=start, **params.thread._asdict())
 
 
 def _filter(view: SessionView, params: Parameters) -> Any:
-    agent, branch = params.thread
-    count = min(params.number("count") or MAX_MATCHES, MAX_MATCHES)
-    return filter_items(
-        view, _item_filter(params), start=params.number("start") or 0, count=count, agent=agent, branch=branch
-    )
+    start, count = params.slice(MAX_MATCHES, MAX_MATCHES)
+    return filter_items(view, _item_filter(params), start=start, count=count, **params.thread._asdict())
 
 
 def _item_filter(params: Parameters) -> ItemFilter:
@@ -187,33 +168,22 @@ def _item_filter(params: Parameters) -> ItemFilter:
 
 
 def _markdown(view: SessionView, params: Parameters) -> Response:
-    agent, branch = params.thread
-    text = view.markdown(message=params.text("message"), turn=params.number("turn"), agent=agent, branch=branch)
+    thread = params.thread._asdict()
+    text = view.markdown(message=params.text("message"), turn=params.number("turn"), **thread)
     return Response(text, media_type="text/markdown")
 
 
-def _usage(view: SessionView, params: Parameters) -> Any:
-    return view.usage(*params.thread)
-
-
 def _context(view: SessionView, params: Parameters) -> Any:
-    agent = params.thread.agent
     turn, request = params.number("turn"), params.number("request")
-    return request_context(view.thread(agent), turn=turn, request=request, agent=agent)
-
-
-def _requests(view: SessionView, params: Parameters) -> Any:
-    count = min(params.number("count") or MAX_REQUESTS, MAX_REQUESTS)
-    return list_requests(view.thread(params.thread.agent), params.number("start") or 0, count)
+    return request_context(_thread(view, params), turn=turn, request=request, **params.agent)
 
 
 def _request(view: SessionView, params: Parameters) -> Any:
-    thread = view.thread(params.thread.agent)
-    return request_body(thread, params.path["number"], changes=params.flag("changes"), whole=params.flag("whole"))
+    return request_body(_thread(view, params), params.path["number"], changes=params.flag("changes"), **params.whole)
 
 
-def _waterfall(view: SessionView, params: Parameters) -> Any:
-    return view.waterfall(*params.thread)
+def _thread(view: SessionView, params: Parameters) -> ThreadView:
+    return view.thread(params.text("agent"))
 
 
 def _export(view: SessionView, params: Parameters) -> Callable[[], Response]:
@@ -224,30 +194,9 @@ def _export(view: SessionView, params: Parameters) -> Callable[[], Response]:
     return lambda: StreamingResponse(session_html(open(source), selection), media_type="text/html", headers=headers)
 
 
-def _problems(view: SessionView, params: Parameters) -> Any:
-    return view.problems()
-
-
-def _files(view: SessionView, params: Parameters) -> Any:
-    return list_changed_files(view.session)
-
-
-def _file_version(view: SessionView, params: Parameters) -> Any:
-    whole = params.flag("whole")
-    return version_body(view.session, params.path["file"], params.path["version"], whole=whole)
-
-
-def _file_diff(view: SessionView, params: Parameters) -> Any:
-    return file_diff(view.session, params.path["file"])
-
-
-def _file_blame(view: SessionView, params: Parameters) -> Any:
-    return file_blame(view.session, params.path["file"])
-
-
 def _picture(view: SessionView, params: Parameters) -> Response:
     owner = "call" if params.path["owner"] == "call" else "message"
-    found = view.picture(owner, params.path["index"], params.path["number"], agent=params.thread.agent)
+    found = view.picture(owner, params.path["index"], params.path["number"], **params.agent)
     try:
         data = b64decode(found.data or "", validate=True)
     except (binascii.Error, ValueError):
@@ -262,28 +211,41 @@ def _picture(view: SessionView, params: Parameters) -> Response:
 
 SESSION_ROUTES: dict[str, Handler] = {
     "": _overview,
-    "/items": _items,
-    "/outline": _outline,
-    "/calls/{index:number}": _call,
-    "/lines": _lines,
-    "/place": _place,
+    "/items": lambda view, p: view.page(*p.slice(50, MAX_ITEMS), **p.thread._asdict(), **p.whole),
+    "/outline": lambda view, p: view.outline(*p.slice(500, MAX_TURNS), **p.thread._asdict()),
+    "/calls/{index:number}": lambda view, p: view.call(p.path["index"], **p.agent, **p.whole),
+    "/lines": lambda view, p: view.lines(**p.place, **p.whole),
+    "/place": lambda view, p: view.place(**p.place, turn=p.number("turn"), branch=p.thread.branch),
     "/search": _search,
     "/filter": _filter,
     "/markdown": _markdown,
-    "/usage": _usage,
+    "/usage": lambda view, p: view.usage(*p.thread),
     "/context": _context,
-    "/requests": _requests,
+    "/requests": lambda view, p: list_requests(_thread(view, p), *p.slice(MAX_REQUESTS, MAX_REQUESTS)),
     "/requests/{number:number}": _request,
-    "/waterfall": _waterfall,
-    "/problems": _problems,
-    "/files": _files,
-    "/files/{file:number}/{version:number}": _file_version,
-    "/files/{file:number}/diff": _file_diff,
-    "/files/{file:number}/blame": _file_blame,
+    "/waterfall": lambda view, p: view.waterfall(*p.thread),
+    "/problems": lambda view, p: view.problems(),
+    "/files": lambda view, p: list_changed_files(view.session),
+    "/files/{file:number}/{version:number}": lambda view, p: version_body(
+        view.session, p.path["file"], p.path["version"], **p.whole
+    ),
+    "/files/{file:number}/diff": lambda view, p: file_diff(view.session, p.path["file"]),
+    "/files/{file:number}/blame": lambda view, p: file_blame(view.session, p.path["file"]),
     "/export": _export,
     "/pictures/{owner}/{index:number}/{number:number}": _picture,
 }
 """The handlers below a session's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRoute:
+    """What an address that is not about one open session answers."""
+
+    threads: ThreadLimit
+    answer: Callable[[Parameters], Any]
+    """Returns a value to encode, or a response."""
+    change: Callable[[Parameters, Any], Any] | None = None
+    """The same after a POST, from the JSON that was sent; None if there is none."""
 
 
 def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) -> Starlette:
@@ -291,6 +253,7 @@ def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) ->
     reviews = ShareReviews(library.find)
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
+    answers = AnswerCache(library)
     library_threads, search_threads, usage_threads = ThreadLimit(8), ThreadLimit(4), ThreadLimit(4)
 
     def session_endpoint(handler: Handler) -> Callable[[Request], Any]:
@@ -303,82 +266,79 @@ def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) ->
 
         async def endpoint(request: Request) -> Response:
             params = Parameters(request)
-            session = await library_threads.run(open_sessions.get, request.path_params["key"])
+            session = await library_threads.run(open_sessions.get, params.path["key"])
             await session.loaded()
-            value = await session.threads.run(handle, session, params)
-            return value if isinstance(value, Response) else _answer(request, value)
+            return _answer(params, await session.threads.run(handle, session, params))
 
         return endpoint
 
-    async def listing(request: Request) -> Response:
-        found = await library_threads.run(library.listing)
-        return _answer(request, msgspec.structs.replace(found, filters=report_filters()))
+    def library_endpoint(route: LibraryRoute) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            params = Parameters(request)
+            if route.change is not None and request.method == "POST":
+                return _answer(params, await route.threads.run(route.change, params, await _body(request)))
+            return _answer(params, await route.threads.run(route.answer, params))
 
-    async def count_first(request: Request) -> Response:
-        await library_threads.run(library.count_first, Parameters(request).words("keys"))
-        return json_response({})
+        return endpoint
 
-    async def running_now(request: Request) -> Response:
-        return json_response(await library_threads.run(library.running.now))
+    def listing(params: Parameters) -> Library:
+        return msgspec.structs.replace(library.listing(), filters=report_filters())
 
-    def search_all(request: Request) -> Any:
-        params = Parameters(request)
+    def count_first(params: Parameters) -> Any:
+        library.count_first(params.words("keys"))
+        return {}
+
+    def search(params: Parameters) -> LibrarySearch:
         newest = params.text("order") == NEWEST
         count, start = params.number("count"), params.number("start") or 0
         return library_search.search(params.text("q") or "", start=start, count=count, newest=newest)
 
-    async def search(request: Request) -> Response:
-        return _answer(request, await search_threads.run(search_all, request))
-
-    answers = AnswerCache(library)
-
-    def report_json(name: str, query: dict[str, str]) -> bytes:
-        report = report_of(name)
-        return answers.answer(report.answer, query) if report.lasts else jsontext.dumps(report.answer(library, query))
-
-    async def report(request: Request) -> Response:
-        query = {**request.query_params, **({GUEST: "1"} if request.scope.get(GUEST) else {})}
-        content = await usage_threads.run(report_json, request.path_params["name"], query)
+    def report(params: Parameters) -> Response:
+        query = {**params.query, **({GUEST: "1"} if params.is_guest else {})}
+        found = report_of(params.path["name"])
+        content = answers.answer(found.answer, query) if found.lasts else jsontext.dumps(found.answer(library, query))
         return Response(content, media_type="application/json")
 
-    async def review(request: Request) -> Response:
-        key = request.path_params["key"]
-        return json_response(await usage_threads.run(library_review, library, key, dict(request.query_params)))
-
-    async def comparison(request: Request) -> Response:
-        keys = request.path_params["key"], request.path_params["other"]
-        return _answer(request, await usage_threads.run(library_comparison, library, *keys))
-
-    async def share(request: Request) -> Response:
-        key = request.path_params["key"]
-        if request.method != "POST":
-            return json_response(await usage_threads.run(reviews.review, key))
-        return json_response(await usage_threads.run(reviews.change, key, await _body(request)))
-
-    async def annotation(request: Request) -> Response:
-        key = request.path_params["key"]
-        if request.method != "POST":
-            return json_response(await library_threads.run(library.annotation, key))
-        return json_response(await library_threads.run(library.annotate, key, await _body(request)))
-
-    async def settings(request: Request) -> Response:
-        if request.method != "POST":
-            return _answer(request, await library_threads.run(read_reader_settings))
-        return json_response(await library_threads.run(change_reader_settings, await _body(request)))
-
-    async def setup(request: Request) -> Response:
-        return json_response(await library_threads.run(read_setup, library))
-
-    def make_document(request: Request) -> Response:
-        params, key = Parameters(request), request.path_params["key"]
+    def share_document(params: Parameters) -> Response:
+        key = params.path["key"]
         if params.flag("preview"):  # as the other will open it: a page of its own, which cannot ask this server
             return Response(reviews.preview(key), media_type=MEDIA_TYPES["html"], headers=PREVIEW_HEADERS)
         document, media_type, name = reviews.document(key, params.text("form") or "html")
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(document, media_type=media_type, headers=headers)
 
-    async def share_document(request: Request) -> Response:
-        return await usage_threads.run(make_document, request)
+    def added_route(part: AddonPart) -> LibraryRoute:
+        return LibraryRoute(usage_threads, lambda p: part.load()(given or {}, p.query))
+
+    library_routes: dict[str, LibraryRoute] = {
+        **{path: added_route(part) for path, part in (named_parts("guest_routes") | named_parts("routes")).items()},
+        "/api/library": LibraryRoute(library_threads, listing),
+        "/api/library/shown": LibraryRoute(library_threads, count_first),
+        "/api/now": LibraryRoute(library_threads, lambda p: library.running.now()),
+        "/api/reports/{name}": LibraryRoute(usage_threads, report),
+        "/api/search": LibraryRoute(search_threads, search),
+        "/api/setup": LibraryRoute(library_threads, lambda p: read_setup(library)),
+        "/api/settings": LibraryRoute(
+            library_threads, lambda p: read_reader_settings(), lambda p, body: change_reader_settings(body)
+        ),
+        "/api/sessions/{key}/annotation": LibraryRoute(
+            library_threads,
+            lambda p: library.annotation(p.path["key"]),
+            lambda p, body: library.annotate(p.path["key"], body),
+        ),
+        "/api/sessions/{key}/review": LibraryRoute(
+            usage_threads, lambda p: library_review(library, p.path["key"], p.query)
+        ),
+        "/api/sessions/{key}/compare/{other}": LibraryRoute(
+            usage_threads, lambda p: library_comparison(library, p.path["key"], p.path["other"])
+        ),
+        "/api/sessions/{key}/share": LibraryRoute(
+            usage_threads,
+            lambda p: reviews.review(p.path["key"]),
+            lambda p, body: reviews.change(p.path["key"], body),
+        ),
+        "/api/sessions/{key}/share/document": LibraryRoute(usage_threads, share_document),
+    }
 
     async def library_events(request: Request) -> Response:
         await search_threads.run(library_search.prepare)  # a browser is here, and may search
@@ -403,34 +363,19 @@ def make_app(library: SessionLibrary, given: Mapping[str, Any] | None = None) ->
                 yield event
 
     async def session_events(request: Request) -> Response:
-        thread = Parameters(request).thread
-        session = await library_threads.run(open_sessions.get, request.path_params["key"])
-        listener = Listener(thread)
+        params = Parameters(request)
+        listener = Listener(params.thread)
+        session = await library_threads.run(open_sessions.get, params.path["key"])
         events = _session_events(session, listener)
-        return event_stream(events if request.scope.get(GUEST) else with_now(events, listener))
-
-    added = named_parts("guest_routes") | named_parts("routes")
-
-    async def added_route(request: Request) -> Response:
-        answer = added[request.url.path].load()
-        return json_response(await usage_threads.run(answer, given or {}, dict(request.query_params)))
+        return event_stream(events if params.is_guest else with_now(events, listener))
 
     routes = [
-        *(Route(path, added_route) for path in added),
-        Route("/api/library", listing),
-        Route("/api/library/shown", count_first),
+        *(
+            Route(path, library_endpoint(route), methods=["GET", "POST"] if route.change is not None else None)
+            for path, route in library_routes.items()
+        ),
         Route("/api/events", library_events),
-        Route("/api/now", running_now),
-        Route("/api/reports/{name}", report),
-        Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
-        Route("/api/setup", setup),
-        Route("/api/settings", settings, methods=["GET", "POST"]),
-        Route("/api/sessions/{key}/annotation", annotation, methods=["GET", "POST"]),
-        Route("/api/sessions/{key}/review", review),
-        Route("/api/sessions/{key}/compare/{other}", comparison),
-        Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
-        Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
         *static_routes(given or ()),
     ]
@@ -476,9 +421,11 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(jsontext.dumps(value), status, media_type="application/json")
 
 
-def _answer(request: Request, value: Any) -> Response:
+def _answer(params: Parameters, value: Any) -> Response:
     """Return a value as JSON, for people whom a proxy has signed in without what is the server's own."""
-    if request.scope.get(GUEST):
+    if isinstance(value, Response):
+        return value
+    if params.is_guest:
         if isinstance(value, Library):
             value = msgspec.structs.replace(value, roots=[], sessions=[_without_note(row) for row in value.sessions])
         elif isinstance(value, LibrarySearch):

@@ -89,7 +89,7 @@ class AgentLinker:
         state = (tuple(conversations), [_signs(agent) for agent in agents.values()])
         if any(changed) or (*state, _call_count(conversations, agents)) != self._state:
             for call in self._linked:
-                call.set_agents(())
+                call.linked_agents = ()
             self._linked = _link_all(list(self._calls.values()), agents)
             for evidence in (evidence for calls in self._calls.values() for evidence in calls.evidence):
                 is_absent = evidence.agent not in agents and not evidence.call.linked_agents
@@ -213,7 +213,7 @@ class _Links:
     def finish(self) -> list[Call]:
         """Tell the calls their agents and return them."""
         for call, agents in self._linked.values():
-            call.set_agents(agents)
+            call.linked_agents = agents
         return [call for call, _ in self._linked.values()]
 
     def _is_free(self, call: Call) -> bool:

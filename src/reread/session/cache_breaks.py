@@ -203,7 +203,8 @@ class CacheBreaks:
             return "partly_cached", "usage", detail
         if read and message_charges(first.rows[0].usage, None)[0].read == read:
             return "partly_cached", "usage", "nothing of the conversation was read"
-        return "unknown", "none", "" if read else "nothing was read"
+        of_it = f"{tokens_text(read)} of {tokens_text(_cached(before.rows[-1]))} tokens were read"
+        return "unknown", "none", of_it if read else "nothing was read"
 
     def _request(self, message: Message) -> Request | None:
         """Return the request that got a response, if the client noted it."""

@@ -1,7 +1,7 @@
-"""The schema of saved folds: which attributes of each part of a fold are saved, and the version of all that.
+"""The schema of saved folds: the parts of a fold, what of each is not saved, and the version of all that.
 
-Every attribute is listed, because a session that is restored without one would be subtly wrong. A test fails for an
-attribute that is in neither list.
+All else is saved, because a session that is restored without an attribute would be subtly wrong; one that cannot be
+saved keeps the fold from being saved, which tests notice.
 """
 
 from __future__ import annotations
@@ -9,71 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-
-class FoldPart(NamedTuple):
-    """An object that a fold consists of."""
-
-    path: str
-    """Where it is, from the fold."""
-    saved: str
-    """The attributes that hold its state."""
-    not_saved: str = ""
-    """The others: other parts, what they own and share, what is computed again, and what belongs to the source."""
-
-
-PARTS = (
-    FoldPart(
-        "",
-        "_number _agent_of_uuid _agent_of_call _latest_agent _is_agent_file _depth _streaming _last_message "
-        "_last_boundary _model _caveats _hook_failures _typed_command",
-        "conversation _tree _ledger _metadata _messages _calls_by_id _messages_by_id _attaching _pairing _queue "
-        "_agents",
-    ),
-    FoldPart(
-        "conversation",
-        "id depth call_id parent_uuid from_progress _lines",  # of an agent
-        "bodies tree messages calls calls_by_id messages_by_id compactions metadata ledger inline_agents marks owner "
-        "_linked _branches _turns _rows _requests _tool_call call parent path meta",
-    ),
-    FoldPart(
-        "conversation.tree",
-        "_asked missing forks branch _parents _speaks _runs _run_branches _last _continued _pinned",
-        "_read_uuids uuids _leads _limits",  # uuids are a section of their own
-    ),
-    FoldPart("conversation.ledger", "agents targets _codes", "_records _tree _messages _calls"),
-    FoldPart(
-        "conversation.metadata",
-        "ids ids_at cwds git_branches versions slugs entrypoints permission_modes models first_stamp last_stamp "
-        "custom_title ai_title summaries pr_links results runs inits requests request_parts continued_in "
-        "forked_from _last",
-    ),
-    FoldPart("_attaching", "_loose _orphans", "_messages _calls_by_id _ledger"),
-    FoldPart("_pairing", "_unanswered _early", "_attaching _conversation _calls _by_id"),
-    FoldPart("_queue", "_waiting _order _first", "_marks"),
-    FoldPart(
-        "conversation.bodies",
-        "superseded positional_results of_agent _endings",
-        "records read_spilled _calls _natives _contents _written _results _diffs _states",
-    ),
-    FoldPart(
-        "conversation.marks",
-        "setups before setup ends ended sessions files states queued queued_after requeued last_of_type waiting "
-        "session last",
-    ),
-    FoldPart("conversation.bodies.records", "origin _lines _offsets _lengths", "read _kept"),
-)
+PARTS = {
+    "": "conversation _tree _ledger _metadata _messages _calls_by_id _messages_by_id _attaching _pairing _queue "
+    "_agents",
+    "conversation": "bodies tree messages calls calls_by_id messages_by_id compactions metadata ledger inline_agents "
+    "marks owner _linked _branches _turns _rows _requests _tool_call call parent path meta",
+    "conversation.tree": "_read_uuids uuids _leads _limits",  # uuids are a section of their own
+    "conversation.ledger": "_records _tree _messages _calls",
+    "conversation.metadata": "",
+    "_attaching": "_messages _calls_by_id _ledger",
+    "_pairing": "_attaching _conversation _calls _by_id",
+    "_queue": "_marks",
+    "conversation.bodies": "records read_spilled _calls _bodies _states",
+    "conversation.marks": "",
+    "conversation.bodies.records": "read _kept",
+}
+"""The objects that a fold consists of, by where they are from the fold. What is not saved of each: other parts, what
+they own and share, what is computed again, and what belongs to the source."""
 
 
 def saved_attributes(fold: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield each part of a fold with the attributes of it that are saved, always in the same order."""
-    for row in PARTS:
+    for path, others in PARTS.items():
         part = fold
-        for name in row.path.split(".") if row.path else ():
+        for name in path.split(".") if path else ():
             part = getattr(part, name)
-        values = cast(dict[str, Any], vars(part))
-        yield part, {name: values[name] for name in row.saved.split() if name in values}
+        left = set(others.split())
+        yield part, {name: value for name, value in cast(dict[str, Any], vars(part)).items() if name not in left}
 
 
 @cache

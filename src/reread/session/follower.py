@@ -178,7 +178,7 @@ class Follower:
                     self._threads.set_agent(id, loader)
                     yield from self._changes(loader, range(len(loader.conversation.records)))
             elif (agent := _agent(known)) is not None and not agent.meta and (meta := layout.agent_meta(path)):
-                agent.set_meta(meta)
+                agent.meta = meta
                 self._threads.unlink_agents()
 
     def _changes(self, loader: Loader, indexes: range) -> Iterator[Change]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,7 +14,10 @@ from reread.storage.lock import lock
 from reread.storage.safe_open import make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
 
-MODULE = "reread.dataset.whole_pass"
+if TYPE_CHECKING:
+    from reread.base.worker import Worker
+
+WORK = "reread.dataset.whole_pass:make_pass"
 BEGUN = "pass"
 """The file in the cache folder whose time says when a pass was begun last."""
 LOCK = "pass.lock"
@@ -34,16 +36,14 @@ class PassJob(msgspec.Struct, frozen=True):
     paths: list[str] = []
 
 
-def start_pass(job: PassJob) -> subprocess.Popen[bytes]:
+def start_pass(job: PassJob) -> Worker:
     """Start a pass in a process that outlives this one, and that no key pressed in its terminal reaches."""
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", MODULE, msgspec.json.encode(job).decode()],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same, on Windows
-    )
+    from reread.base.worker import Worker  # loaded late: each verb in a terminal asks whether a pass is due
+
+    worker = Worker(WORK, nice=True, speaks=False)
+    worker.send(job)
+    worker.finish()
+    return worker
 
 
 def pass_is_due() -> bool:

@@ -40,7 +40,7 @@ from reread.session.finding import Finding
 from reread.session.loader import Progress
 from reread.session.places import check_place, find_agent
 from reread.session.results import TurnResult, turn_results
-from reread.session.session_part import part_of
+from reread.session.session_inputs import part_of
 from reread.session.threads import SessionThreads
 
 if TYPE_CHECKING:

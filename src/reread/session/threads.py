@@ -22,8 +22,7 @@ from reread.session.agents import AgentLinker
 from reread.session.finding import Finding
 from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
-from reread.session.session_part import PartSource
-from reread.session.usage_inputs import usage_inputs
+from reread.session.session_inputs import PartSource, usage_inputs
 
 
 class SessionThreads:
@@ -222,23 +221,20 @@ class SessionThreads:
         """Every agent by id, all depths, flat."""
         count = len(self.loader.conversation.records)
         if self._agents[0] != count:
-            self._agents = (count, self._link_agents())
+            found = _nested_agents(self.conversation)
+            for loader in self.agent_loaders.values():
+                if loader.conversation.inline_agents:
+                    found = {**_nested_agents(loader.conversation), **found}
+            found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
+            for agent in found.values():
+                agent.owner = self
+            self._linker.link(self.conversation, found)
+            self._agents = (count, found)
         return self._agents[1]
 
     def unlink_agents(self) -> None:
         """Have the agents linked again: one of their files is new, grew or was rewritten."""
         self._agents = (-1, {})
-
-    def _link_agents(self) -> dict[str, Agent]:
-        found = _nested_agents(self.conversation)
-        for loader in self.agent_loaders.values():
-            if loader.conversation.inline_agents:
-                found = {**_nested_agents(loader.conversation), **found}
-        found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
-        for agent in found.values():
-            agent.owner = self
-        self._linker.link(self.conversation, found)
-        return found
 
     @property
     def usage_inputs(self) -> Inputs:

@@ -189,8 +189,3 @@ def is_kept_transcript(path: str | Path) -> bool:
     text = os.fspath(path)
     parsed = parse_kept_name(os.path.basename(text)) if text.endswith(SUFFIX) else None
     return parsed is not None and (parsed[0].endswith(".jsonl") or superseded_name(parsed[0]) is not None)
-
-
-def original_names(names: Iterable[str]) -> set[str]:
-    """Return the names of the files that are kept under some names."""
-    return set(generations_by_name(names))

@@ -7,11 +7,10 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.alignment import equal_ends
 from reread.base.coerce import as_list
 from reread.base.format import as_number
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text
 from reread.tools._values import list_of
 from reread.tools.nodes import Code, Diff, Hunk, Node, Note
@@ -83,7 +82,7 @@ LANGUAGES = {
 _LANGUAGE_OF = {extension: name for name, known in LANGUAGES.items() for extension in known.split()}
 
 
-class Patch(Struct, frozen=True, kw_only=True):
+class Patch(FrozenStruct):
     """A hunk as the client records it."""
 
     oldStart: int = 1
@@ -93,7 +92,7 @@ class Patch(Struct, frozen=True, kw_only=True):
     lines: list[str] = []
 
 
-class Edit(Struct, frozen=True, kw_only=True):
+class Edit(FrozenStruct):
     """A text and its replacement."""
 
     old_string: str = ""

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
-from msgspec import Struct
-
 from reread import tools
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text
 from reread.base.late_pattern import late_pattern
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
@@ -90,7 +89,7 @@ _HANDBACK = late_pattern(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z
 _TOOLS_USED = late_pattern(r"\s*<tools-used-before-summary>.*</tools-used-before-summary>\s*", re.DOTALL)
 
 
-class AgentInput(Struct, frozen=True, kw_only=True):
+class AgentInput(FrozenStruct):
     """The input of Agent."""
 
     description: str | None = None
@@ -107,7 +106,7 @@ class AgentInput(Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
 
 
-class AgentResult(Struct, frozen=True, kw_only=True):
+class AgentResult(FrozenStruct):
     """The result of Agent, for every way to start one."""
 
     status: str | None = None
@@ -150,21 +149,21 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     harnessTailCount: int | None = None
 
 
-class BatchInvocation(Struct, frozen=True, kw_only=True):
+class BatchInvocation(FrozenStruct):
     """One call in a batch."""
 
     tool_name: str = ""
     input: Any = None
 
 
-class BatchInput(Struct, frozen=True, kw_only=True):
+class BatchInput(FrozenStruct):
     """The input of Batch."""
 
     description: str | None = None
     invocations: list[BatchInvocation] | None = None
 
 
-class BatchResult(Struct, frozen=True, kw_only=True):
+class BatchResult(FrozenStruct):
     """The result of Batch."""
 
     normalizedMessages: list[Any] | None = None
@@ -272,7 +271,7 @@ _BATCH_COST = show_facts(
 _TYPE = "subagent_type|result.agentType|result.agent_type|agent.type"
 
 
-class SendMessageInput(Struct, frozen=True, kw_only=True):
+class SendMessageInput(FrozenStruct):
     """The input of SendMessage, with its earlier field names."""
 
     to: str | None = None
@@ -286,7 +285,7 @@ class SendMessageInput(Struct, frozen=True, kw_only=True):
     approve: bool | None = None
 
 
-class Routing(Struct, frozen=True, kw_only=True):
+class Routing(FrozenStruct):
     """The sender and the receiver."""
 
     sender: str | None = None
@@ -297,7 +296,7 @@ class Routing(Struct, frozen=True, kw_only=True):
     content: str | None = None
 
 
-class SendMessageResult(Struct, frozen=True, kw_only=True):
+class SendMessageResult(FrozenStruct):
     """The result of SendMessage."""
 
     success: bool | None = None
@@ -312,7 +311,7 @@ class SendMessageResult(Struct, frozen=True, kw_only=True):
     pin: dict[str, Any] | None = None
 
 
-class TeamInput(Struct, frozen=True, kw_only=True):
+class TeamInput(FrozenStruct):
     """The input of the team tools."""
 
     operation: str | None = None
@@ -321,7 +320,7 @@ class TeamInput(Struct, frozen=True, kw_only=True):
     agent_type: str | None = None
 
 
-class TeamResult(Struct, frozen=True, kw_only=True):
+class TeamResult(FrozenStruct):
     """The result of the team tools."""
 
     success: bool | None = None
@@ -331,7 +330,7 @@ class TeamResult(Struct, frozen=True, kw_only=True):
     lead_agent_id: str | None = None
 
 
-class ListAgentsResult(Struct, frozen=True, kw_only=True):
+class ListAgentsResult(FrozenStruct):
     """The result of ListAgents."""
 
     listing: str | None = None
@@ -339,7 +338,7 @@ class ListAgentsResult(Struct, frozen=True, kw_only=True):
     notes: list[Any] | None = None
 
 
-class Notification(Struct, frozen=True, kw_only=True):
+class Notification(FrozenStruct):
     """A notification."""
 
     notification_id: str | None = None
@@ -349,7 +348,7 @@ class Notification(Struct, frozen=True, kw_only=True):
     content: str | None = None
 
 
-class ReadNotificationsResult(Struct, frozen=True, kw_only=True):
+class ReadNotificationsResult(FrozenStruct):
     """The result of ReadNotifications."""
 
     notifications: list[Notification] | None = None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_dict
 from reread.base.format import as_number, duration_ms_text, size_text
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text
 from reread.tools import _draw, generic
 from reread.tools._show import declared
@@ -23,7 +22,7 @@ BACKGROUND = "Command running in background"
 """How a result begins if the command runs in the background."""
 
 
-class BashInput(Struct, frozen=True, kw_only=True):
+class BashInput(FrozenStruct):
     """The command to run."""
 
     command: str = ""
@@ -34,7 +33,7 @@ class BashInput(Struct, frozen=True, kw_only=True):
     dangerouslyDisableSandbox: bool | None = None
 
 
-class BashResult(Struct, frozen=True, kw_only=True):
+class BashResult(FrozenStruct):
     """The output of the command, and how the client handled it."""
 
     stdout: str = ""

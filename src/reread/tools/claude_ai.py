@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.coerce import OBJECT, as_list
+from reread.base.structs import FrozenStruct
 from reread.base.text import plural
 from reread.tools import _draw
 from reread.tools._show import (
@@ -45,7 +44,7 @@ EXTRA_FIELDS = (
 """Fields of an artifact's result that are drawn as JSON."""
 
 
-class ArtifactInput(Struct, frozen=True, kw_only=True):
+class ArtifactInput(FrozenStruct):
     """The input of Artifact."""
 
     action: str | None = None
@@ -65,7 +64,7 @@ class ArtifactInput(Struct, frozen=True, kw_only=True):
     contract: str | None = None
 
 
-class ArtifactPage(Struct, frozen=True, kw_only=True):
+class ArtifactPage(FrozenStruct):
     """A published page in a list."""
 
     title: str | None = None
@@ -75,7 +74,7 @@ class ArtifactPage(Struct, frozen=True, kw_only=True):
     role: str | None = None
 
 
-class ArtifactContent(Struct, frozen=True, kw_only=True):
+class ArtifactContent(FrozenStruct):
     """The content of a page."""
 
     url: str = ""
@@ -87,7 +86,7 @@ class ArtifactContent(Struct, frozen=True, kw_only=True):
     durationMs: float | None = None
 
 
-class ArtifactResult(Struct, frozen=True, kw_only=True):
+class ArtifactResult(FrozenStruct):
     """The result of Artifact: a page published, pages listed, or a page read."""
 
     url: str | None = None
@@ -110,7 +109,7 @@ class ArtifactResult(Struct, frozen=True, kw_only=True):
     read: ArtifactContent | None = None
 
 
-class ProjectsInput(Struct, frozen=True, kw_only=True):
+class ProjectsInput(FrozenStruct):
     """The input of Projects."""
 
     method: str = ""
@@ -122,7 +121,7 @@ class ProjectsInput(Struct, frozen=True, kw_only=True):
     n: int | None = None
 
 
-class ProjectDocument(Struct, frozen=True, kw_only=True):
+class ProjectDocument(FrozenStruct):
     """A document, or a passage found in one."""
 
     path: str | None = None
@@ -136,7 +135,7 @@ class ProjectDocument(Struct, frozen=True, kw_only=True):
     doc_uuid: str | None = None
 
 
-class ProjectsResult(Struct, frozen=True, kw_only=True):
+class ProjectsResult(FrozenStruct):
     """The result of Projects, for every method."""
 
     method: str | None = None
@@ -164,7 +163,7 @@ class ProjectsResult(Struct, frozen=True, kw_only=True):
     knowledge: dict[str, Any] | None = None
 
 
-class ClaudeDesignInput(Struct, frozen=True, kw_only=True):
+class ClaudeDesignInput(FrozenStruct):
     """The input of ClaudeDesign; `method` is the earlier name of `operation`."""
 
     operation: str | None = None
@@ -174,7 +173,7 @@ class ClaudeDesignInput(Struct, frozen=True, kw_only=True):
     path: str | None = None
 
 
-class ClaudeDesignResult(Struct, frozen=True, kw_only=True):
+class ClaudeDesignResult(FrozenStruct):
     """The result of ClaudeDesign."""
 
     operation: str | None = None

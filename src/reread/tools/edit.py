@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
@@ -21,7 +21,7 @@ from reread.tools.tool import Tool, ToolCall, replaces_all
 MULTI = "MultiEdit"
 
 
-class EditInput(Struct, frozen=True, kw_only=True):
+class EditInput(FrozenStruct):
     """The input of Edit."""
 
     file_path: str = ""
@@ -30,14 +30,14 @@ class EditInput(Struct, frozen=True, kw_only=True):
     replace_all: bool | None = None
 
 
-class MultiEditInput(Struct, frozen=True, kw_only=True):
+class MultiEditInput(FrozenStruct):
     """The input of MultiEdit: replacements in sequence."""
 
     file_path: str = ""
     edits: list[Edit] | None = None
 
 
-class EditResult(Struct, frozen=True, kw_only=True):
+class EditResult(FrozenStruct):
     """The result of both: what was replaced, and the file before."""
 
     filePath: str | None = None
@@ -132,14 +132,14 @@ def _line_of(call: ToolCall, new: str) -> int:
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 
 
-class WriteInput(Struct, frozen=True, kw_only=True):
+class WriteInput(FrozenStruct):
     """The file and its new content."""
 
     file_path: str = ""
     content: str = ""
 
 
-class WriteFile(Struct, frozen=True, kw_only=True):
+class WriteFile(FrozenStruct):
     """The written file, in the shape of Read's result."""
 
     filePath: str | None = None
@@ -149,7 +149,7 @@ class WriteFile(Struct, frozen=True, kw_only=True):
     totalLines: int | None = None
 
 
-class WriteResult(Struct, frozen=True, kw_only=True):
+class WriteResult(FrozenStruct):
     """The written file, and the file before."""
 
     type: str | None = None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
@@ -37,7 +36,7 @@ SHORT = 100
 """Longer arguments are drawn as JSON, shorter ones as facts."""
 
 
-class McpResult(Struct, frozen=True, kw_only=True):
+class McpResult(FrozenStruct):
     """A result with structured content beside its blocks."""
 
     content: Any = None
@@ -45,7 +44,7 @@ class McpResult(Struct, frozen=True, kw_only=True):
     isError: bool | None = None
 
 
-class McpResource(Struct, frozen=True, kw_only=True):
+class McpResource(FrozenStruct):
     """A resource of a server."""
 
     uri: str = ""
@@ -57,14 +56,14 @@ class McpResource(Struct, frozen=True, kw_only=True):
     blobSavedTo: str | None = None
 
 
-class McpResourceInput(Struct, frozen=True, kw_only=True):
+class McpResourceInput(FrozenStruct):
     """The input of all resource tools."""
 
     server: str | None = None
     uri: str | None = None
 
 
-class McpResourceResult(Struct, frozen=True, kw_only=True):
+class McpResourceResult(FrozenStruct):
     """The resources found, or the content of one."""
 
     resources: list[McpResource] | None = None
@@ -72,7 +71,7 @@ class McpResourceResult(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class RefreshedServer(Struct, frozen=True, kw_only=True):
+class RefreshedServer(FrozenStruct):
     """A server and the changes to its tools."""
 
     server: str = ""
@@ -83,13 +82,13 @@ class RefreshedServer(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class RefreshMcpToolsResult(Struct, frozen=True, kw_only=True):
+class RefreshMcpToolsResult(FrozenStruct):
     """The result of RefreshMcpTools."""
 
     servers: list[RefreshedServer] | None = None
 
 
-class WaitForMcpServersInput(Struct, frozen=True, kw_only=True):
+class WaitForMcpServersInput(FrozenStruct):
     """The input of WaitForMcpServers."""
 
     servers: list[str] | None = None

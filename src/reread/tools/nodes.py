@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True, tag_field="node"):
+class Node(FrozenStruct, tag_field="node"):
     """The base of all nodes."""
 
 
-class Prose(Node, frozen=True, kw_only=True, tag="prose"):
+class Prose(Node, tag="prose"):
     """Markdown."""
 
     text: str
 
 
-class Code(Node, frozen=True, kw_only=True, tag="code"):
+class Code(Node, tag="code"):
     """Source code, or other text to read line by line."""
 
     text: str
@@ -32,7 +31,7 @@ class Code(Node, frozen=True, kw_only=True, tag="code"):
     """Texts to highlight wherever they occur: the matches of a search."""
 
 
-class Hunk(msgspec.Struct, frozen=True, kw_only=True):
+class Hunk(FrozenStruct):
     """A run of changed lines; each begins with a space, `-` or `+`."""
 
     old_start: int
@@ -40,14 +39,14 @@ class Hunk(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[str]
 
 
-class Diff(Node, frozen=True, kw_only=True, tag="diff"):
+class Diff(Node, tag="diff"):
     """A change to a file."""
 
     path: str | None = None
     hunks: list[Hunk] = []
 
 
-class Terminal(Node, frozen=True, kw_only=True, tag="terminal"):
+class Terminal(Node, tag="terminal"):
     """A command, or what a program printed, with its colour codes."""
 
     text: str
@@ -55,7 +54,7 @@ class Terminal(Node, frozen=True, kw_only=True, tag="terminal"):
     """in, out or err."""
 
 
-class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
+class FileEntry(FrozenStruct):
     """A file in a list."""
 
     path: str
@@ -63,13 +62,13 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A count, a size, a state."""
 
 
-class Files(Node, frozen=True, kw_only=True, tag="files"):
+class Files(Node, tag="files"):
     """A list of files; a view draws several as a tree."""
 
     entries: list[FileEntry]
 
 
-class ChecklistItem(msgspec.Struct, frozen=True, kw_only=True):
+class ChecklistItem(FrozenStruct):
     """One item of a checklist."""
 
     text: str
@@ -80,13 +79,13 @@ class ChecklistItem(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-class Checklist(Node, frozen=True, kw_only=True, tag="checklist"):
+class Checklist(Node, tag="checklist"):
     """Things to do, each with its state."""
 
     items: list[ChecklistItem]
 
 
-class Option(msgspec.Struct, frozen=True, kw_only=True):
+class Option(FrozenStruct):
     """A possible answer to a question."""
 
     label: str
@@ -95,7 +94,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     preview: str | None = None
 
 
-class Choice(Node, frozen=True, kw_only=True, tag="choice"):
+class Choice(Node, tag="choice"):
     """A question with its options and the user's choice."""
 
     question: str
@@ -107,14 +106,14 @@ class Choice(Node, frozen=True, kw_only=True, tag="choice"):
     """The answer, if it is none of the options."""
 
 
-class Table(Node, frozen=True, kw_only=True, tag="table"):
+class Table(Node, tag="table"):
     """Rows and columns."""
 
     columns: list[str]
     rows: list[list[str]]
 
 
-class Picture(Node, frozen=True, kw_only=True, tag="picture"):
+class Picture(Node, tag="picture"):
     """An image or another file that a view may show."""
 
     media_type: str
@@ -128,33 +127,33 @@ class Picture(Node, frozen=True, kw_only=True, tag="picture"):
     url: str | None = None
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class Fact(FrozenStruct):
     """A name and a value."""
 
     name: str
     value: str
 
 
-class Facts(Node, frozen=True, kw_only=True, tag="facts"):
+class Facts(Node, tag="facts"):
     """Short values by name."""
 
     items: list[Fact]
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class Target(FrozenStruct):
     """The target of a link."""
 
     url: str
     title: str | None = None
 
 
-class Links(Node, frozen=True, kw_only=True, tag="links"):
+class Links(Node, tag="links"):
     """Links; a view never follows one by itself."""
 
     targets: list[Target]
 
 
-class Note(Node, frozen=True, kw_only=True, tag="note"):
+class Note(Node, tag="note"):
     """A short remark: a badge, a warning, an error message."""
 
     text: str
@@ -162,13 +161,13 @@ class Note(Node, frozen=True, kw_only=True, tag="note"):
     """info, warning or error."""
 
 
-class Data(Node, frozen=True, kw_only=True, tag="data"):
+class Data(Node, tag="data"):
     """A JSON value, drawn as a readable tree."""
 
     value: Any
 
 
-class Section(Node, frozen=True, kw_only=True, tag="section"):
+class Section(Node, tag="section"):
     """Nodes under a heading; a view may show it closed."""
 
     title: str

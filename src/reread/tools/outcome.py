@@ -10,6 +10,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.choices import DENIED, DONE, FAILED, HOOK, INTERRUPTED, PERSON, RULE, CallState, DeniedBy
 from reread.base.coerce import as_dict, as_int
+from reread.base.structs import FrozenStruct
 from reread.records import blocks as b
 from reread.records.envelope import NOTHING
 
@@ -47,15 +48,15 @@ DENIAL_WORDS: dict[str, DeniedBy] = {
     "while in plan mode.": PERSON,
 }
 """Words that the first line of such a text may have instead. A person chooses plan mode."""
-DENIAL_KINDS: dict[str, DeniedBy] = {"user-rejected": PERSON, "permission-rule": RULE}
-"""The client's words for it. It calls a hook a rule."""
+REJECTED = "user-rejected"
+"""What the client calls the no of a person. It calls a rule whatever else says no, also a hook or who uses the SDK."""
 INTERRUPTS = ("[Request interrupted by user", "Interrupted by user", "Request interrupted")
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (-?\d{1,9})(?!\d)\s*")
 _TAG, _END_TAG = "<tool_use_error>", "</tool_use_error>"
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(FrozenStruct):
     """How a call ended, if it has ended."""
 
     state: CallState
@@ -89,8 +90,8 @@ def outcome_of(
     bare = text.removeprefix("Error: ")
     said_by = _denied_by(bare)
     if denial or (failed and said_by):
-        known_by = None if said_by == HOOK else DENIAL_KINDS.get(denial or "")
-        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=known_by or said_by)
+        denied_by = PERSON if denial == REJECTED and said_by != HOOK else said_by
+        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=denied_by)
     if failed:
         return Outcome(state=FAILED, message=said or _api_error(content), exit_code=code)
     return Outcome(state=DONE, exit_code=code)

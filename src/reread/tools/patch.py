@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import join_parts
@@ -20,7 +19,7 @@ BEGIN, END, END_OF_FILE = "*** Begin Patch", "*** End Patch", "*** End of File"
 HUNK = "@@"
 
 
-class ApplyPatchInput(Struct, frozen=True, kw_only=True):
+class ApplyPatchInput(FrozenStruct):
     """The input of apply_patch: a patch of several files, without line numbers."""
 
     patch: str = ""

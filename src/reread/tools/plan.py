@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
+from reread.base.structs import FrozenStruct
 from reread.tools import _draw
 from reread.tools._show import Fields, declared, show_facts, show_files, show_note, show_prose, show_result, show_table
 from reread.tools.nodes import Node, Note
 
 
-class EnterPlanModeInput(Struct, frozen=True, kw_only=True):
+class EnterPlanModeInput(FrozenStruct):
     """The reason for planning."""
 
     reason: str | None = None
 
 
-class EnterPlanModeResult(Struct, frozen=True, kw_only=True):
+class EnterPlanModeResult(FrozenStruct):
     """The result of EnterPlanMode."""
 
     message: str | None = None
 
 
-class PlanPermission(Struct, frozen=True, kw_only=True):
+class PlanPermission(FrozenStruct):
     """A permission that the plan needs."""
 
     tool: str = ""
     prompt: str = ""
 
 
-class ExitPlanModeInput(Struct, frozen=True, kw_only=True):
+class ExitPlanModeInput(FrozenStruct):
     """The proposed plan."""
 
     plan: str | None = None
@@ -39,7 +38,7 @@ class ExitPlanModeInput(Struct, frozen=True, kw_only=True):
     allowedPrompts: list[PlanPermission] | None = None
 
 
-class ExitPlanModeResult(Struct, frozen=True, kw_only=True):
+class ExitPlanModeResult(FrozenStruct):
     """The plan as approved."""
 
     plan: str | None = None
@@ -69,21 +68,21 @@ def _decision(fields: Fields) -> Iterator[Node]:
         )
 
 
-class EnterWorktreeInput(Struct, frozen=True, kw_only=True):
+class EnterWorktreeInput(FrozenStruct):
     """The name of a new worktree, or the path of an existing one."""
 
     name: str | None = None
     path: str | None = None
 
 
-class ExitWorktreeInput(Struct, frozen=True, kw_only=True):
+class ExitWorktreeInput(FrozenStruct):
     """Whether to keep or remove the worktree."""
 
     action: str | None = None
     discard_changes: bool | None = None
 
 
-class WorktreeResult(Struct, frozen=True, kw_only=True):
+class WorktreeResult(FrozenStruct):
     """The result of both."""
 
     action: str | None = None

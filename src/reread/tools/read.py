@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text, size_text
 from reread.base.late_pattern import late_pattern
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
@@ -30,7 +29,7 @@ CELLS = '<cell id="'
 """How the text of a result begins if it is a notebook."""
 
 
-class ReadInput(Struct, frozen=True, kw_only=True):
+class ReadInput(FrozenStruct):
     """The file and the range of lines or pages."""
 
     file_path: str | None = None
@@ -42,7 +41,7 @@ class ReadInput(Struct, frozen=True, kw_only=True):
     allow_large: bool | None = None
 
 
-class ImageSize(Struct, frozen=True, kw_only=True):
+class ImageSize(FrozenStruct):
     """The dimensions of an image, and those that the model saw."""
 
     originalWidth: int | None = None
@@ -51,14 +50,14 @@ class ImageSize(Struct, frozen=True, kw_only=True):
     displayHeight: int | None = None
 
 
-class CellImage(Struct, frozen=True, kw_only=True):
+class CellImage(FrozenStruct):
     """An image in the output of a cell."""
 
     image_data: str = ""
     media_type: str = "image/png"
 
 
-class CellOutput(Struct, frozen=True, kw_only=True):
+class CellOutput(FrozenStruct):
     """One output of a cell."""
 
     output_type: str | None = None
@@ -66,7 +65,7 @@ class CellOutput(Struct, frozen=True, kw_only=True):
     image: CellImage | None = None
 
 
-class NotebookCell(Struct, frozen=True, kw_only=True):
+class NotebookCell(FrozenStruct):
     """A cell of a notebook."""
 
     cell_id: str | None = None
@@ -79,7 +78,7 @@ class NotebookCell(Struct, frozen=True, kw_only=True):
     outputs: list[CellOutput] | None = None
 
 
-class ReadContent(Struct, frozen=True, kw_only=True):
+class ReadContent(FrozenStruct):
     """The content that was read, for every kind of file."""
 
     filePath: str | None = None
@@ -97,7 +96,7 @@ class ReadContent(Struct, frozen=True, kw_only=True):
     outputDir: str | None = None
 
 
-class ReadResult(Struct, frozen=True, kw_only=True):
+class ReadResult(FrozenStruct):
     """The kind of file, and the file."""
 
     type: str | None = None
@@ -362,7 +361,7 @@ PARTS: dict[str, Callable[[FileRead], str]] = {
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 
 
-class NotebookEditInput(Struct, frozen=True, kw_only=True):
+class NotebookEditInput(FrozenStruct):
     """The cell and its new source."""
 
     notebook_path: str = ""
@@ -373,7 +372,7 @@ class NotebookEditInput(Struct, frozen=True, kw_only=True):
     edit_mode: str | None = None
 
 
-class NotebookEditResult(Struct, frozen=True, kw_only=True):
+class NotebookEditResult(FrozenStruct):
     """The changed cell, and the notebook before and after."""
 
     notebook_path: str | None = None

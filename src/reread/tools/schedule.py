@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
 from reread.base.format import as_number, duration_ms_text, duration_text
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, plural
 from reread.tools import _draw
 from reread.tools._show import (
@@ -36,7 +35,7 @@ from reread.tools.tool import NoInput, ToolCall
 HTTP_ERROR = 400
 
 
-class CronCreateInput(Struct, frozen=True, kw_only=True):
+class CronCreateInput(FrozenStruct):
     """The input of CronCreate."""
 
     cron: str = ""
@@ -45,7 +44,7 @@ class CronCreateInput(Struct, frozen=True, kw_only=True):
     durable: bool | None = None
 
 
-class CronJob(Struct, frozen=True, kw_only=True):
+class CronJob(FrozenStruct):
     """A scheduled prompt."""
 
     id: str = ""
@@ -57,26 +56,26 @@ class CronJob(Struct, frozen=True, kw_only=True):
     nextFireAt: float | None = None
 
 
-class CronDeleteInput(Struct, frozen=True, kw_only=True):
+class CronDeleteInput(FrozenStruct):
     """The input of CronDelete."""
 
     id: str = ""
 
 
-class CronDeleteResult(Struct, frozen=True, kw_only=True):
+class CronDeleteResult(FrozenStruct):
     """The result of CronDelete."""
 
     id: str = ""
     endedLoopWakeup: bool | None = None
 
 
-class CronListResult(Struct, frozen=True, kw_only=True):
+class CronListResult(FrozenStruct):
     """The result of CronList."""
 
     jobs: list[CronJob] | None = None
 
 
-class ScheduleWakeupInput(Struct, frozen=True, kw_only=True):
+class ScheduleWakeupInput(FrozenStruct):
     """The input of ScheduleWakeup."""
 
     delaySeconds: float | None = None
@@ -86,7 +85,7 @@ class ScheduleWakeupInput(Struct, frozen=True, kw_only=True):
     noop: bool | None = None
 
 
-class ScheduleWakeupResult(Struct, frozen=True, kw_only=True):
+class ScheduleWakeupResult(FrozenStruct):
     """The result of ScheduleWakeup; `scheduledFor` is 0 if nothing was scheduled."""
 
     scheduledFor: float | None = None
@@ -96,7 +95,7 @@ class ScheduleWakeupResult(Struct, frozen=True, kw_only=True):
     cancelledWakeups: int | None = None
 
 
-class RemoteTriggerInput(Struct, frozen=True, kw_only=True):
+class RemoteTriggerInput(FrozenStruct):
     """The input of RemoteTrigger."""
 
     action: str = ""
@@ -106,7 +105,7 @@ class RemoteTriggerInput(Struct, frozen=True, kw_only=True):
     body: dict[str, Any] | None = None
 
 
-class RemoteTriggerResult(Struct, frozen=True, kw_only=True):
+class RemoteTriggerResult(FrozenStruct):
     """The result of RemoteTrigger."""
 
     status: int | None = None
@@ -152,7 +151,7 @@ TAGS = ("retrieval_status", "task_id", "task_type", "status", "exit_code", "outp
 """The tags of a result that is only text."""
 
 
-class BashOutputInput(Struct, frozen=True, kw_only=True):
+class BashOutputInput(FrozenStruct):
     """The input of BashOutput."""
 
     bash_id: str = ""
@@ -162,7 +161,7 @@ class BashOutputInput(Struct, frozen=True, kw_only=True):
     """In seconds."""
 
 
-class BashOutputResult(Struct, frozen=True, kw_only=True):
+class BashOutputResult(FrozenStruct):
     """The result of BashOutput: what the shell has printed since the last call."""
 
     shellId: str = ""
@@ -177,7 +176,7 @@ class BashOutputResult(Struct, frozen=True, kw_only=True):
     timestamp: str | None = None
 
 
-class TaskOutputInput(Struct, frozen=True, kw_only=True):
+class TaskOutputInput(FrozenStruct):
     """The input of TaskOutput."""
 
     task_id: str | None = None
@@ -190,7 +189,7 @@ class TaskOutputInput(Struct, frozen=True, kw_only=True):
     """In seconds."""
 
 
-class TaskState(Struct, frozen=True, kw_only=True):
+class TaskState(FrozenStruct):
     """A command or an agent in the background."""
 
     task_id: str = ""
@@ -205,21 +204,21 @@ class TaskState(Struct, frozen=True, kw_only=True):
     isRawTranscript: bool | None = None
 
 
-class TaskOutputResult(Struct, frozen=True, kw_only=True):
+class TaskOutputResult(FrozenStruct):
     """The result of TaskOutput."""
 
     retrieval_status: str | None = None
     task: TaskState | None = None
 
 
-class TaskStopInput(Struct, frozen=True, kw_only=True):
+class TaskStopInput(FrozenStruct):
     """The input of TaskStop."""
 
     task_id: str | None = None
     shell_id: str | None = None
 
 
-class TaskStopResult(Struct, frozen=True, kw_only=True):
+class TaskStopResult(FrozenStruct):
     """The result of TaskStop."""
 
     message: str | None = None
@@ -230,14 +229,14 @@ class TaskStopResult(Struct, frozen=True, kw_only=True):
     success: bool | None = None
 
 
-class MonitorSocket(Struct, frozen=True, kw_only=True):
+class MonitorSocket(FrozenStruct):
     """A WebSocket whose frames are events."""
 
     url: str = ""
     protocols: list[str] | None = None
 
 
-class MonitorInput(Struct, frozen=True, kw_only=True):
+class MonitorInput(FrozenStruct):
     """The input of Monitor."""
 
     description: str | None = None
@@ -247,7 +246,7 @@ class MonitorInput(Struct, frozen=True, kw_only=True):
     persistent: bool | None = None
 
 
-class MonitorResult(Struct, frozen=True, kw_only=True):
+class MonitorResult(FrozenStruct):
     """The result of Monitor."""
 
     taskId: str | None = None

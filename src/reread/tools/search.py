@@ -8,12 +8,13 @@ from itertools import islice
 from math import factorial
 from typing import Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import field
 
 from reread.base.choices import DONE
 from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, number_text
 from reread.base.late_pattern import late_pattern
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import generic
 from reread.tools._show import Fields, declared, recorded, show_outcome
@@ -52,14 +53,14 @@ _LITERAL = late_pattern(r"\\([^\w\s])|([^\\.^$|()\[\]{}*+?])")
 _OTHER = late_pattern(r"\{[^}]*\}|\(\?[a-z:]*|.", re.DOTALL)
 
 
-class GlobInput(Struct, frozen=True, kw_only=True):
+class GlobInput(FrozenStruct):
     """The input of Glob."""
 
     pattern: str = ""
     path: str | None = None
 
 
-class GlobResult(Struct, frozen=True, kw_only=True):
+class GlobResult(FrozenStruct):
     """The result of Glob."""
 
     filenames: list[str] | None = None
@@ -71,7 +72,7 @@ class GlobResult(Struct, frozen=True, kw_only=True):
     timedOut: bool | None = None
 
 
-class GrepInput(Struct, frozen=True, kw_only=True):
+class GrepInput(FrozenStruct):
     """The input of Grep."""
 
     pattern: str = ""
@@ -93,7 +94,7 @@ class GrepInput(Struct, frozen=True, kw_only=True):
     multiline: bool | None = None
 
 
-class GrepResult(Struct, frozen=True, kw_only=True):
+class GrepResult(FrozenStruct):
     """The result of Grep, in one of three modes."""
 
     mode: str | None = None
@@ -109,7 +110,7 @@ class GrepResult(Struct, frozen=True, kw_only=True):
     durationMs: float | None = None
 
 
-class LsInput(Struct, frozen=True, kw_only=True):
+class LsInput(FrozenStruct):
     """The input of LS."""
 
     path: str = ""
@@ -314,7 +315,7 @@ def _int_or(value: object, default: int) -> int:
     return number if isinstance(number, int) and number >= 0 else default
 
 
-class LspInput(Struct, frozen=True, kw_only=True):
+class LspInput(FrozenStruct):
     """The operation and the position."""
 
     operation: str = ""
@@ -324,7 +325,7 @@ class LspInput(Struct, frozen=True, kw_only=True):
     query: str | None = None
 
 
-class LspResult(Struct, frozen=True, kw_only=True):
+class LspResult(FrozenStruct):
     """The answer of the server, as text."""
 
     operation: str | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 
 from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_list
 from reread.base.late_pattern import late_pattern
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
@@ -30,7 +31,7 @@ _CREATED = late_pattern(r"Task #(\S+) created")
 _LISTED = late_pattern(r"#(\S+) \[(\w+)\] (.*)")
 
 
-class TaskCreateInput(Struct, frozen=True, kw_only=True):
+class TaskCreateInput(FrozenStruct):
     """The input of TaskCreate."""
 
     subject: str = ""
@@ -39,7 +40,7 @@ class TaskCreateInput(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-class TaskUpdateInput(Struct, frozen=True, kw_only=True):
+class TaskUpdateInput(FrozenStruct):
     """The input of TaskUpdate."""
 
     taskId: str = ""
@@ -53,13 +54,13 @@ class TaskUpdateInput(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-class TaskGetInput(Struct, frozen=True, kw_only=True):
+class TaskGetInput(FrozenStruct):
     """The input of TaskGet."""
 
     taskId: str = ""
 
 
-class TaskItem(Struct, frozen=True, kw_only=True):
+class TaskItem(FrozenStruct):
     """A task."""
 
     id: str = ""
@@ -72,20 +73,20 @@ class TaskItem(Struct, frozen=True, kw_only=True):
     blockedBy: list[str] | None = None
 
 
-class TaskResult(Struct, frozen=True, kw_only=True):
+class TaskResult(FrozenStruct):
     """The result of TaskCreate and TaskGet."""
 
     task: TaskItem | None = None
 
 
-class StatusChange(Struct, frozen=True, kw_only=True):
+class StatusChange(FrozenStruct):
     """The status before and after."""
 
     before: str = field(default="", name="from")
     after: str = field(default="", name="to")
 
 
-class TaskUpdateResult(Struct, frozen=True, kw_only=True):
+class TaskUpdateResult(FrozenStruct):
     """The result of TaskUpdate."""
 
     success: bool | None = None
@@ -96,7 +97,7 @@ class TaskUpdateResult(Struct, frozen=True, kw_only=True):
     verificationNudgeNeeded: bool | None = None
 
 
-class TaskListResult(Struct, frozen=True, kw_only=True):
+class TaskListResult(FrozenStruct):
     """The result of TaskList."""
 
     tasks: list[TaskItem] | None = None
@@ -253,7 +254,7 @@ def _metadata(value: object) -> Iterator[Node]:
         yield from _draw.section("metadata", [Data(value=value)])
 
 
-class TodoItem(Struct, frozen=True, kw_only=True):
+class TodoItem(FrozenStruct):
     """An item of the list."""
 
     content: str = ""
@@ -263,13 +264,13 @@ class TodoItem(Struct, frozen=True, kw_only=True):
     priority: str | None = None
 
 
-class TodoWriteInput(Struct, frozen=True, kw_only=True):
+class TodoWriteInput(FrozenStruct):
     """The new list."""
 
     todos: list[TodoItem] | None = None
 
 
-class TodoWriteResult(Struct, frozen=True, kw_only=True):
+class TodoWriteResult(FrozenStruct):
     """The list before and after."""
 
     oldTodos: list[TodoItem] | None = None

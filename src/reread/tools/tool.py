@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from reread.base.choices import INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict, as_list
+from reread.base.structs import FrozenStruct
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools.nodes import Node
@@ -22,7 +23,7 @@ MODIFIED = "changed by the user"
 EVERYWHERE = "every occurrence"
 
 
-class AgentStats(msgspec.Struct, frozen=True, kw_only=True):
+class AgentStats(FrozenStruct):
     """The agent that a call started."""
 
     id: str
@@ -122,7 +123,7 @@ def replaces_all(fields: dict[str, Any]) -> bool:
     return any(edit.get("replace_all") is True or edit.get("replaceAll") is True for edit in edits)
 
 
-class NoInput(Struct, frozen=True, kw_only=True):
+class NoInput(FrozenStruct):
     """The input of a tool that takes none."""
 
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import duration_ms_text
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import _draw, generic
 from reread.tools._show import (
@@ -46,7 +45,7 @@ OUTCOMES = {
 """The note for the outcome of a browser setup."""
 
 
-class SentFile(Struct, frozen=True, kw_only=True):
+class SentFile(FrozenStruct):
     """A file that was sent."""
 
     path: str | None = None
@@ -59,7 +58,7 @@ class SentFile(Struct, frozen=True, kw_only=True):
     file_uuid: str | None = None
 
 
-class SendUserFileInput(Struct, frozen=True, kw_only=True):
+class SendUserFileInput(FrozenStruct):
     """The input of SendUserFile."""
 
     files: list[str] | None = None
@@ -68,7 +67,7 @@ class SendUserFileInput(Struct, frozen=True, kw_only=True):
     display: str | None = None
 
 
-class SendUserFileResult(Struct, frozen=True, kw_only=True):
+class SendUserFileResult(FrozenStruct):
     """The result of SendUserFile."""
 
     attachments: list[SentFile] | None = None
@@ -77,7 +76,7 @@ class SendUserFileResult(Struct, frozen=True, kw_only=True):
     sentAt: str | None = None
 
 
-class SendUserMessageInput(Struct, frozen=True, kw_only=True):
+class SendUserMessageInput(FrozenStruct):
     """The input of SendUserMessage and PushNotification."""
 
     message: str | None = None
@@ -85,7 +84,7 @@ class SendUserMessageInput(Struct, frozen=True, kw_only=True):
     status: str | None = None
 
 
-class SendUserMessageResult(Struct, frozen=True, kw_only=True):
+class SendUserMessageResult(FrozenStruct):
     """The result of SendUserMessage."""
 
     message: str | None = None
@@ -93,7 +92,7 @@ class SendUserMessageResult(Struct, frozen=True, kw_only=True):
     sentAt: str | None = None
 
 
-class PushNotificationResult(Struct, frozen=True, kw_only=True):
+class PushNotificationResult(FrozenStruct):
     """The result of PushNotification."""
 
     message: str | None = None
@@ -103,7 +102,7 @@ class PushNotificationResult(Struct, frozen=True, kw_only=True):
     sentAt: str | None = None
 
 
-class SendFeedbackInput(Struct, frozen=True, kw_only=True):
+class SendFeedbackInput(FrozenStruct):
     """The input of SendFeedback."""
 
     type: str | None = None
@@ -114,27 +113,27 @@ class SendFeedbackInput(Struct, frozen=True, kw_only=True):
     task_category: str | None = None
 
 
-class MessageResult(Struct, frozen=True, kw_only=True):
+class MessageResult(FrozenStruct):
     """A result with a message."""
 
     success: bool | None = None
     message: str | None = None
 
 
-class RolePickerResult(Struct, frozen=True, kw_only=True):
+class RolePickerResult(FrozenStruct):
     """The result of ShowOnboardingRolePicker."""
 
     role: str | None = None
     dismissed: bool | None = None
 
 
-class OfferChromeSetupInput(Struct, frozen=True, kw_only=True):
+class OfferChromeSetupInput(FrozenStruct):
     """The input of OfferChromeSetup."""
 
     reason: str | None = None
 
 
-class OfferChromeSetupResult(Struct, frozen=True, kw_only=True):
+class OfferChromeSetupResult(FrozenStruct):
     """The result of OfferChromeSetup."""
 
     outcome: str | None = None
@@ -186,7 +185,7 @@ UNANSWERED = {
 """The note for a question without an answer."""
 
 
-class QuestionOption(Struct, frozen=True, kw_only=True):
+class QuestionOption(FrozenStruct):
     """An option of a question."""
 
     label: str = ""
@@ -194,7 +193,7 @@ class QuestionOption(Struct, frozen=True, kw_only=True):
     preview: str | None = None
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class Question(FrozenStruct):
     """A question with its options."""
 
     question: str = ""
@@ -203,7 +202,7 @@ class Question(Struct, frozen=True, kw_only=True):
     multiSelect: bool | None = None
 
 
-class QuestionAnnotation(Struct, frozen=True, kw_only=True):
+class QuestionAnnotation(FrozenStruct):
     """Notes of the user on an answer, or why there is none."""
 
     preview: str | None = None
@@ -211,7 +210,7 @@ class QuestionAnnotation(Struct, frozen=True, kw_only=True):
     unanswered: str | None = None
 
 
-class AskUserQuestionInput(Question, frozen=True, kw_only=True):
+class AskUserQuestionInput(Question):
     """The questions; early versions had the fields of a single question here."""
 
     questions: list[Question] | None = None
@@ -220,7 +219,7 @@ class AskUserQuestionInput(Question, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-class AskUserQuestionResult(Struct, frozen=True, kw_only=True):
+class AskUserQuestionResult(FrozenStruct):
     """The answers by the text of the question."""
 
     questions: list[Question] | None = None

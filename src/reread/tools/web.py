@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.choices import DONE
 from reread.base.coerce import OBJECT, as_list
 from reread.base.format import as_number
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, plural
 from reread.records import blocks as b
 from reread.tools import _diff, _draw, nodes
@@ -39,7 +38,7 @@ _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)
 HTTP_ERROR = 400
 
 
-class WebSearchInput(Struct, frozen=True, kw_only=True):
+class WebSearchInput(FrozenStruct):
     """The input of WebSearch."""
 
     query: str = ""
@@ -47,7 +46,7 @@ class WebSearchInput(Struct, frozen=True, kw_only=True):
     blocked_domains: list[str] | None = None
 
 
-class WebHit(Struct, frozen=True, kw_only=True):
+class WebHit(FrozenStruct):
     """A page that was found."""
 
     title: str | None = None
@@ -55,14 +54,14 @@ class WebHit(Struct, frozen=True, kw_only=True):
     snippet: str | None = None
 
 
-class WebHits(Struct, frozen=True, kw_only=True):
+class WebHits(FrozenStruct):
     """The pages that one search found."""
 
     tool_use_id: str | None = None
     content: list[WebHit] | None = None
 
 
-class WebSearchResult(Struct, frozen=True, kw_only=True):
+class WebSearchResult(FrozenStruct):
     """The result of WebSearch: pages and comments on them, in order."""
 
     query: str | None = None
@@ -72,7 +71,7 @@ class WebSearchResult(Struct, frozen=True, kw_only=True):
     detachedToolCall: bool | None = None
 
 
-class WebFetchInput(Struct, frozen=True, kw_only=True):
+class WebFetchInput(FrozenStruct):
     """The input of WebFetch."""
 
     url: str = ""
@@ -80,7 +79,7 @@ class WebFetchInput(Struct, frozen=True, kw_only=True):
     offset: int | None = None
 
 
-class WebFetchResult(Struct, frozen=True, kw_only=True):
+class WebFetchResult(FrozenStruct):
     """The result of WebFetch."""
 
     url: str | None = None
@@ -153,26 +152,26 @@ def _fetch_title(fields: Fields) -> str:
 _DETACHED = show_note("continued in the background", when="result.detachedToolCall")
 
 
-class ServerSearchInput(Struct, frozen=True, kw_only=True):
+class ServerSearchInput(FrozenStruct):
     """The input of web_search."""
 
     query: str = ""
 
 
-class ServerFetchInput(Struct, frozen=True, kw_only=True):
+class ServerFetchInput(FrozenStruct):
     """The input of web_fetch."""
 
     url: str = ""
 
 
-class CodeExecutionInput(Struct, frozen=True, kw_only=True):
+class CodeExecutionInput(FrozenStruct):
     """The input of code_execution and bash_code_execution."""
 
     code: str | None = None
     command: str | None = None
 
 
-class TextEditorInput(Struct, frozen=True, kw_only=True):
+class TextEditorInput(FrozenStruct):
     """The input of text_editor_code_execution."""
 
     command: str | None = None
@@ -185,7 +184,7 @@ class TextEditorInput(Struct, frozen=True, kw_only=True):
     view_range: list[int] | None = None
 
 
-class ServerToolSearchInput(Struct, frozen=True, kw_only=True):
+class ServerToolSearchInput(FrozenStruct):
     """The input of the tool search tools."""
 
     query: str | None = None
@@ -193,14 +192,14 @@ class ServerToolSearchInput(Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class ToolSearchInput(Struct, frozen=True, kw_only=True):
+class ToolSearchInput(FrozenStruct):
     """The query and a limit."""
 
     query: str = ""
     max_results: int | None = None
 
 
-class ToolSearchResult(Struct, frozen=True, kw_only=True):
+class ToolSearchResult(FrozenStruct):
     """The tools that were found."""
 
     matches: list[str] | None = None

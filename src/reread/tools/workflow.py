@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from reread.base.format import as_number
 from reread.base.late_pattern import late_pattern
+from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, _draw, generic
 from reread.tools._show import (
@@ -34,7 +33,7 @@ from reread.tools.nodes import Data, Node, Section
 _NAME = late_pattern(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
 
-class WorkflowInput(Struct, frozen=True, kw_only=True):
+class WorkflowInput(FrozenStruct):
     """The script to run, or its name or path."""
 
     script: str | None = None
@@ -46,7 +45,7 @@ class WorkflowInput(Struct, frozen=True, kw_only=True):
     resumeFromRunId: str | None = None
 
 
-class WorkflowResult(Struct, frozen=True, kw_only=True):
+class WorkflowResult(FrozenStruct):
     """The run that was started."""
 
     status: str | None = None
@@ -63,7 +62,7 @@ class WorkflowResult(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class ReviewFinding(Struct, frozen=True, kw_only=True):
+class ReviewFinding(FrozenStruct):
     """A finding of a review."""
 
     file: str = ""
@@ -76,7 +75,7 @@ class ReviewFinding(Struct, frozen=True, kw_only=True):
     outcome: str | None = None
 
 
-class ReviewFindings(Struct, frozen=True, kw_only=True):
+class ReviewFindings(FrozenStruct):
     """The input and the result of ReportFindings."""
 
     level: str | None = None
@@ -84,28 +83,28 @@ class ReviewFindings(Struct, frozen=True, kw_only=True):
     findings: list[ReviewFinding] | None = None
 
 
-class SubagentHandbackInput(Struct, frozen=True, kw_only=True):
+class SubagentHandbackInput(FrozenStruct):
     """The input of SubagentHandback."""
 
     message: str | None = None
     summary: str | None = None
 
 
-class ProposeGoalInput(Struct, frozen=True, kw_only=True):
+class ProposeGoalInput(FrozenStruct):
     """The input of ProposeGoal."""
 
     condition: str | None = None
     ask_user: bool | None = None
 
 
-class ProposeGoalResult(Struct, frozen=True, kw_only=True):
+class ProposeGoalResult(FrozenStruct):
     """The result of ProposeGoal."""
 
     condition: str | None = None
     askUser: bool | None = None
 
 
-class EndConversationInput(Struct, frozen=True, kw_only=True):
+class EndConversationInput(FrozenStruct):
     """The input of EndConversation."""
 
     reason: str | None = None
@@ -171,7 +170,7 @@ def _asked(fields: Fields) -> Iterator[Node]:
         yield from _draw.note("the user was asked" if asked is True else "set without asking the user")
 
 
-class SkillInput(Struct, frozen=True, kw_only=True):
+class SkillInput(FrozenStruct):
     """The skill and its arguments."""
 
     skill: str | None = None
@@ -179,7 +178,7 @@ class SkillInput(Struct, frozen=True, kw_only=True):
     args: str | None = None
 
 
-class SkillResult(Struct, frozen=True, kw_only=True):
+class SkillResult(FrozenStruct):
     """The result of Skill; a forked skill runs as an agent and has a report."""
 
     success: bool | None = None
@@ -192,14 +191,14 @@ class SkillResult(Struct, frozen=True, kw_only=True):
     toolsUsedLine: str | None = None
 
 
-class SkillReplacement(Struct, frozen=True, kw_only=True):
+class SkillReplacement(FrozenStruct):
     """A change to the text of a skill."""
 
     old_string: str = ""
     new_string: str = ""
 
 
-class SkillProposal(Struct, frozen=True, kw_only=True):
+class SkillProposal(FrozenStruct):
     """A proposal for a new or a changed skill."""
 
     name: str = ""
@@ -211,13 +210,13 @@ class SkillProposal(Struct, frozen=True, kw_only=True):
     skillMd: str | None = None
 
 
-class ProposeSkillsInput(Struct, frozen=True, kw_only=True):
+class ProposeSkillsInput(FrozenStruct):
     """The input of propose_skills."""
 
     proposals: list[SkillProposal] | None = None
 
 
-class ProposeSkillsResult(Struct, frozen=True, kw_only=True):
+class ProposeSkillsResult(FrozenStruct):
     """The result of propose_skills."""
 
     proposalCount: int | None = None

@@ -29,7 +29,7 @@ import type {
   UsageSummary,
   VersionBody,
   Waterfall,
-  Review,
+  CommitReview,
   SessionComparison,
 } from "./values";
 
@@ -240,7 +240,7 @@ export interface Source {
   /** A report by its name, of what its parameters choose. */
   report<Answer>(name: string, query?: ReportQuery): Promise<Answer>;
   /** The turns behind a commit that a session made. */
-  review(session: string, commit: string): Promise<Review>;
+  review(session: string, commit: string): Promise<CommitReview>;
   /** Two sessions beside each other; a page without a server has none. */
   compare?: (one: string, other: string) => Promise<SessionComparison>;
   /** The figures of a team, if the server has one. */

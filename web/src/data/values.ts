@@ -892,6 +892,23 @@ export interface Review {
   unread: string[];
 }
 
+/** What a commit changes in a file. */
+export interface CommittedFile {
+  sha: string;
+  path: string;
+  old_path: string | null;
+  added: number;
+  removed: number;
+  nodes: Node[];
+}
+
+/** Commits, the turns that wrote their lines, and these lines. */
+export interface CommitReview {
+  review: Review;
+  files: CommittedFile[];
+  others: number;
+}
+
 /** A prompt, an answer or a call on one side. */
 export interface ComparedText {
   line: string;

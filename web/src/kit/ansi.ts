@@ -31,10 +31,11 @@ export function ansiLines(text: string): Run[][] {
   });
 }
 
-/** What remains of a line after its carriage returns, each of which starts it over. */
+/** What remains of a line after its carriage returns, each of which starts it over; those at its end belong to the end. */
 function afterReturns(line: string): string {
-  const trimmed = line.endsWith("\r") ? line.slice(0, -1) : line;
-  return trimmed.includes("\r") ? trimmed.slice(trimmed.lastIndexOf("\r") + 1) : trimmed;
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 function lineRuns(line: string, before: Style): [Run[], Style] {

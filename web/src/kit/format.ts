@@ -113,8 +113,12 @@ export function when(time: string, now = new Date()): string {
 export const folder = (path: string): string =>
   path.replace(/^(\/home\/[^/]+|\/Users\/[^/]+|\/root|[A-Za-z]:\\Users\\[^\\]+)(?=[\\/]|$)/, "~");
 
-/** `claude-opus-5-5-20261101` as `opus-5-5`. */
-export const model = (name: string): string => name.replace(/^claude-/, "").replace(/-20\d{6}$/, "");
+// A model's name between a provider, a region, a date and the size of its context.
+const MODEL = /^(?:[a-z]{2,6}(?:-gov)?\.)?(?:anthropic\.)?claude-([a-z0-9.-]+?)(?:-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?(?:(?:-v\d+)?@[a-z0-9-]+)?(?:-v\d+(?::\d+[a-z]*)*)?(?:\[\w+\])?$/;
+
+/** `claude-opus-5-5-20261101` and `us.anthropic.claude-opus-5-5-v1:0` as `opus-5-5`. */
+export const model = (id: string): string =>
+  MODEL.exec(id.trim().toLowerCase().split("/").at(-1) ?? "")?.[1]?.replaceAll(".", "-") ?? id.replace(/^claude-/, "");
 
 /** A text with paths relative to the project. */
 export const inProject = (text: string, project: string): string =>

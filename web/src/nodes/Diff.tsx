@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useMemo, type ReactNode } from "react";
 import type { Token } from "../kit/highlighter";
 import { Lines } from "../kit/Lines";
 import { settings } from "../kit/settings";
@@ -18,7 +18,12 @@ type Gap = { gap: true };
 /** Finds the syntax colours of a line; null if it has none. */
 type Colours = (line: DiffLine) => Token[] | null;
 
-export function Diff({ node, place }: NodeProps<DiffNode>) {
+interface Props extends NodeProps<DiffNode> {
+  /** What stands left of a line, by its number after the change. */
+  margin?(line: number | null): ReactNode;
+}
+
+export function Diff({ node, place, margin }: Props) {
   useVersion(settings);
   const { cut, loadWhole } = useCut(place);
   const { sideBySide } = settings;
@@ -51,7 +56,13 @@ export function Diff({ node, place }: NodeProps<DiffNode>) {
           if (!row) return null;
           if ("gap" in row) return <div className="hunk-gap" key={index} aria-label="unchanged lines" role="separator" />;
           const colours = coloursOf(row.hunk);
-          return "sign" in row ? <Inline key={index} row={row} colours={colours} /> : <Pair key={index} row={row} colours={colours} />;
+          const added = "sign" in row ? (row.sign === "+" ? row.new : null) : row.right?.sign === "+" ? row.right.number : null;
+          return (
+            <div key={index} className={"sign" in row ? `line ${LABELS[row.sign]}` : "line pair"}>
+              {margin && <span className="line-margin">{margin(added)}</span>}
+              {"sign" in row ? <Inline row={row} colours={colours} /> : <Pair row={row} colours={colours} />}
+            </div>
+          );
         }}
       />
     </div>
@@ -76,20 +87,20 @@ const LABELS = { " ": "same", "-": "removed", "+": "added" } as const;
 
 function Inline({ row, colours }: { row: InlineRow; colours: Colours }) {
   return (
-    <div className={`line ${LABELS[row.sign]}`}>
+    <>
       <span className="line-number" data-n={row.old ?? ""} />
       <span className="line-number" data-n={row.new ?? ""} />
       <Side line={row} tokens={colours(row)} />
-    </div>
+    </>
   );
 }
 
 function Pair({ row, colours }: { row: PairRow; colours: Colours }) {
   return (
-    <div className="line pair">
+    <>
       <Half line={row.left} colours={colours} />
       <Half line={row.right} colours={colours} />
-    </div>
+    </>
   );
 }
 

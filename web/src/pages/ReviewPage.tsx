@@ -1,21 +1,26 @@
-/** The turns behind a commit: which of them wrote its lines, how that is known, and what was asked for. */
+/** Commits as their files, with the turn that wrote each line in the margin, and above them what was asked for. */
 
-import { useState } from "react";
-import { useSource } from "../contexts";
+import { useMemo, useState, type CSSProperties, type ReactNode } from "react";
+import { ExpandedContext, useSource } from "../contexts";
+import { Expanded } from "../data/expanded";
 import { exact, money, plural } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { useKept } from "../kit/kept";
-import { PlainText } from "../kit/PlainText";
+import { PlainText, visible } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
-import { parseRoute, sessionHref, useHash, type ReviewRoute } from "../route";
+import { FileSection, FileTree, isOpenAtFirst } from "../nodes/ChangedFiles";
+import { Diff } from "../nodes/Diff";
+import { NodeList } from "../nodes/NodeList";
+import { reviewHref, sessionHref, type ReviewRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { useLibraryRows } from "./listState";
-import type { Review, ReviewCommit, ReviewFile, ReviewLines, ReviewPart, ReviewTurn } from "../data/values";
+import type { CommitReview, CommittedFile, ReviewCommit, ReviewLines, ReviewPart, ReviewTurn } from "../data/values";
 
 const SHORT_SHA = 9;
 const SHORT_ID = 8;
-
+/** Turns have so many colours, one after the other; their number tells them apart. */
+const COLOURS = 5;
 const EVIDENCE: Record<string, string> = {
   recorded: "the session made the commit",
   lines: "the turn wrote its lines",
@@ -24,169 +29,286 @@ const EVIDENCE: Record<string, string> = {
   rewritten: "the session made a commit with this subject at this time",
   time: "the session worked here at that time",
 };
+/** What needs no word: the margin shows it. */
+const USUAL = new Set(["recorded", "lines"]);
+/** Why a line is only likely to be of a turn. */
+const GUESSES: Record<string, string> = {
+  ambiguous: "several turns wrote this line",
+  moved: "the turn wrote this line elsewhere",
+  reformatted: "the text equals but for its form",
+  command: "a command of the turn has this line",
+  trailer: "the commit names the session",
+};
 
 export function ReviewPage({ route }: { route: ReviewRoute }) {
   const source = useSource();
   useKeptScroll();
   const [tries, setTries] = useState(0);
+  const [expanded] = useState(() => new Expanded());
   const loaded = useAsync(`${route.session} ${route.commit} ${tries}`, () => source.review(route.session, route.commit));
   return (
     <>
       <Bar page="review" />
-      <main className="review">
+      <main className="review" aria-busy={loaded.state === "loading"}>
         {loaded.state === "loading" && <Loading />}
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setTries(tries + 1)} />}
-        {loaded.state === "ready" && <Found review={loaded.value} route={route} />}
+        {loaded.state === "ready" && (
+          <ExpandedContext value={expanded}>
+            <Commits found={loaded.value} route={route} />
+          </ExpandedContext>
+        )}
       </main>
     </>
   );
 }
 
-function Found({ review, route }: { review: Review; route: ReviewRoute }) {
-  const turns = new Map(review.turns.map((turn) => [keyOf(turn), turn]));
-  const sha = review.last.slice(0, SHORT_SHA);
-  const command = `reread review '${sha}^!' --replace-likely -f md`;
+/** A turn with the number and the colour that its lines have in the margin. */
+interface Author {
+  turn: ReviewTurn;
+  number: number;
+  name: string;
+  /** null if its session is not on this machine; a prompt alone may be of a git note. */
+  href: string | null;
+}
+type Authors = (place: Pick<ReviewPart, "session" | "turn">) => Author | undefined;
+
+const keyOf = ({ session, turn }: Pick<ReviewPart, "session" | "turn">): string => `${session} ${turn}`;
+
+/** The turns in their order. Those of the session that one came from are called by their number alone. */
+function useAuthors(turns: ReviewTurn[], route: ReviewRoute): Author[] {
+  const rows = useLibraryRows();
+  return useMemo(
+    () =>
+      turns.map((turn, at) => {
+        const row = rows.find(({ key, id }) => key === turn.session || id === turn.session);
+        const title = (row?.key ?? turn.session) === route.session ? "" : (row?.title ?? turn.session.replace(/^session_/, "").slice(0, SHORT_ID));
+        const isHere = turn.prompt !== null && !turn.noted;
+        const href = isHere ? sessionHref({ session: turn.session }, turn.turn === null ? {} : { turn: turn.turn }) : null;
+        const name = [title, turn.turn === null ? "" : `turn ${turn.turn}`].filter(Boolean).join(", ");
+        return { turn, number: at + 1, name: name || "the session", href };
+      }),
+    [turns, rows, route.session],
+  );
+}
+
+function Commits({ found: { review, files, others }, route }: { found: CommitReview; route: ReviewRoute }) {
+  const authors = useAuthors(review.turns, route);
+  const authorOf = useMemo<Authors>(() => {
+    const known = new Map(authors.map((author) => [keyOf(author.turn), author]));
+    return (place) => known.get(keyOf(place));
+  }, [authors]);
+  const [only] = review.commits.length === 1 ? review.commits : [];
+  const writers = new Set(review.commits.flatMap(({ turns }) => turns.filter(({ lines }) => lines > 0).map(keyOf))).size;
+  const title = useLibraryRows().find(({ key }) => key === route.session)?.title ?? "";
+  const byHand = review.lines - review.by_sessions;
+  const lines = [
+    review.by_sessions > review.guessed && `${exact(review.by_sessions - review.guessed)} by ${plural(writers, "turn")}`,
+    byHand > 0 && `${exact(byHand)} by hand or unknown`,
+    review.guessed > 0 && plural(review.guessed, "guess", "guesses"),
+  ].filter(Boolean);
   return (
     <>
-      {review.commits.map((commit) => (
-        <Commit key={commit.sha} commit={commit} turns={turns} />
-      ))}
-      <h2>Prompts, in order</h2>
-      <ol className="review-turns">
-        {review.turns.map((turn) => (
-          <Turn key={keyOf(turn)} turn={turn} />
+      <header className="review-head">
+        <h1>{only ? <CommitName commit={only} /> : <PlainText text={`${plural(review.commits.length, "commit")} of ${title || "this session"}`} />}</h1>
+        <p className="review-facts">
+          <span>
+            {only?.merge ? "A merge: its lines are those of the commits that it joins." : `${plural(review.lines, "added line")}${lines.length ? `: ${lines.join(", ")}` : ""}`}
+          </span>
+          <span className="muted">
+            {[plural(review.turns.filter(({ prompt }) => prompt !== null).length, "prompt"), review.cost_usd !== null && money(review.cost_usd)].filter(Boolean).join(" · ")}
+            <Tests turns={review.turns} />
+          </span>
+          <span className="review-links">
+            <a href={sessionHref({ session: route.session })}>Back to the session</a>
+            {route.commit && others > 0 && <a href={reviewHref(route.session)}>All {others + review.commits.length} commits of the session</a>}
+          </span>
+        </p>
+      </header>
+      <ol className="review-turns" aria-label="Prompts, in order">
+        {authors.map((author) => (
+          <Prompt key={author.number} author={author} />
         ))}
       </ol>
-      <p className="review-actions">
-        <a href={sessionHref({ session: route.session })}>Back to the session</a>
-        <span>For others, without secrets: <code>{command}</code></span>
-      </p>
+      {review.commits.map((commit) => (
+        <Commit key={commit.sha} commit={commit} files={files.filter(({ sha }) => sha === commit.sha)} authorOf={authorOf} alone={commit === only} />
+      ))}
+      {only && (
+        <p className="note">
+          For others, without secrets: <code>{`reread review '${only.sha.slice(0, SHORT_SHA)}^!' --replace-likely -f md`}</code>
+        </p>
+      )}
     </>
   );
 }
 
-type Place = { session: string; turn: number | null };
-const keyOf = ({ session, turn }: Place): string => `${session} ${turn}`;
+const CommitName = ({ commit }: { commit: ReviewCommit }) => (
+  <>
+    <PlainText as="bdi" text={commit.subject} /> <code className="muted">{commit.sha.slice(0, SHORT_SHA)}</code>
+  </>
+);
 
-/** A turn of this session, or of another by its title; of one that is elsewhere only the id is known. */
-function useName({ session, turn }: Place): string {
-  const route = parseRoute(useHash());
-  const rows = useLibraryRows();
-  if (turn !== null && route.page === "review" && route.session === session) return `turn ${turn}`;
-  const title = rows.find(({ key, id }) => key === session || id === session)?.title ?? session.replace(/^session_/, "").slice(0, SHORT_ID);
-  return turn === null ? title : `${title}, turn ${turn}`;
+/** How the last run of each command that tests ended. */
+function Tests({ turns }: { turns: ReviewTurn[] }) {
+  const last = new Map(turns.flatMap(({ tests }) => tests.map((test) => [test.command, test])));
+  return [...last.values()].map(({ command, failed, passed }) => (
+    <span key={command} className={failed ? "failed-text" : undefined}>
+      {" · "}
+      <PlainText as="code" text={command} /> {failed ? `✗ ${exact(failed)} failed` : passed ? "✓" : "?"}
+    </span>
+  ));
 }
 
-/** A turn whose session is on this machine; a prompt alone may be of a git note. */
-const isHere = (turn: ReviewTurn | undefined): boolean => turn !== undefined && turn.prompt !== null && !turn.noted;
-
-function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, ReviewTurn> }) {
-  const left = commit.lines - commit.by_sessions;
+/** The number of a turn in its colour; a guess is hatched. */
+function Mark({ author, guess = false, children }: { author: Author; guess?: boolean; children?: ReactNode }) {
+  const style = { "--turn": `var(--series-${(author.number - 1) % COLOURS})` } as CSSProperties;
   return (
-    <section>
-      <h1>
-        <code>{commit.sha.slice(0, SHORT_SHA)}</code> <PlainText as="bdi" text={commit.subject} />
-      </h1>
-      <p className="quiet">
-        {commit.merge
-          ? "A merge: its lines are those of the commits that it joins."
-          : `${plural(commit.lines, "added line")}: ${exact(commit.by_sessions)} by sessions${commit.guessed ? ` (${exact(commit.guessed)} guessed)` : ""}, ${exact(left)} by hand or unknown`}
-      </p>
-      <ul className="review-parts">
-        {commit.turns.map((part) => (
-          <li key={keyOf(part)}>
-            <TurnLink part={part} known={isHere(turns.get(keyOf(part)))} />{" "}
-            <span className="quiet">
-              {part.lines > 0 && `${plural(part.lines, "line")}; `}
-              {part.guess && "a guess: "}
-              {part.evidence.map((one) => EVIDENCE[one] ?? one).join(", ")}
-            </span>
+    <span className={guess ? "turn-mark guess" : "turn-mark"} style={style} data-turn={author.number}>
+      {children}
+    </span>
+  );
+}
+
+const TurnLink = ({ author: { href, name } }: { author: Author }) =>
+  href ? (
+    <a href={href}>
+      <PlainText text={name} />
+    </a>
+  ) : (
+    <span>
+      <PlainText text={name} /> (not on this machine)
+    </span>
+  );
+
+/** Scrolls to the first line of a turn. */
+function showLines(number: number): void {
+  document.querySelector(`.line-margin [data-turn="${number}"]`)?.scrollIntoView({ block: "center" });
+}
+
+function Prompt({ author }: { author: Author }) {
+  const { turn, number } = author;
+  const facts = [
+    turn.written > turn.lines ? `wrote ${plural(turn.written, "line")}` : "",
+    turn.deleted.length ? `deleted ${turn.deleted.join(", ")}` : "",
+    turn.denied ? `${plural(turn.denied, "call")} refused` : "",
+    ...turn.undoing.map((command) => `put files back: ${command}`),
+    ...turn.dropped.map((prompt) => `rewound: ${prompt}`),
+  ].filter(Boolean);
+  return (
+    <li className={turn.lines ? undefined : "no-lines"}>
+      <Mark author={author}>{number}</Mark>
+      <blockquote>{turn.prompt === null ? <span className="muted">The prompt is not on this machine.</span> : <PlainText text={turn.prompt} />}</blockquote>
+      <span className="num">
+        {turn.lines > 0 ? (
+          <button type="button" className="link-button" onClick={() => showLines(number)}>
+            {plural(turn.lines, "line")}
+          </button>
+        ) : (
+          <span className="muted">no line</span>
+        )}
+      </span>
+      <span className="num muted">{turn.cost_usd !== null && money(turn.cost_usd)}</span>
+      <TurnLink author={author} />
+      {facts.length > 0 && <PlainText as="p" className="muted" text={facts.join(" · ")} />}
+    </li>
+  );
+}
+
+interface CommitProps {
+  commit: ReviewCommit;
+  files: CommittedFile[];
+  authorOf: Authors;
+  /** True if the page is about this commit, and its head says what it is. */
+  alone: boolean;
+}
+
+function Commit({ commit, files, authorOf, alone }: CommitProps) {
+  const [chosen, setChosen] = useKept(`file of ${commit.sha}`, "");
+  const other = commit.turns.flatMap((part) => {
+    const author = authorOf(part);
+    return author && (part.guess || part.evidence.some((one) => !USUAL.has(one))) ? [{ author, text: `${part.guess ? "a guess: " : ""}${part.evidence.map((one) => EVIDENCE[one] ?? one).join(", ")}` }] : [];
+  });
+  return (
+    <section className="review-commit">
+      {!alone && (
+        <h2>
+          <CommitName commit={commit} />
+        </h2>
+      )}
+      <ul className="review-evidence muted">
+        {other.map(({ author, text }) => (
+          <li key={author.number}>
+            <TurnLink author={author} />: {text}
           </li>
         ))}
       </ul>
-      {commit.files.map((file) => (
-        <File key={file.path} file={file} />
+      {files.length > 0 && (
+        <FileTree
+          files={files}
+          link={({ path }, label) => (
+            <button type="button" className="path link-button" onClick={() => setChosen(path)}>
+              {label}
+            </button>
+          )}
+        />
+      )}
+      {files.map((file, index) => (
+        <CommitFile
+          key={file.path}
+          file={file}
+          index={index}
+          lines={commit.files.find(({ path }) => path === file.path)?.lines ?? []}
+          authorOf={authorOf}
+          chosen={file.path === chosen}
+        />
       ))}
     </section>
   );
 }
 
-function TurnLink({ part, known }: { part: Pick<ReviewPart, "session" | "turn">; known: boolean }) {
-  const name = useName(part);
-  if (!known)
-    return (
-      <span>
-        <PlainText text={name} /> (not on this machine)
-      </span>
-    );
+interface FileProps {
+  file: CommittedFile;
+  index: number;
+  lines: ReviewLines[];
+  authorOf: Authors;
+  chosen: boolean;
+}
+
+function CommitFile({ file, index, lines, authorOf, chosen }: FileProps) {
+  const [open, setOpen] = useKept(`open ${file.sha} ${file.path}`, isOpenAtFirst(file, index));
+  const runs = useMemo(() => {
+    const found = new Map<number, ReviewLines>();
+    for (const run of lines) for (let line = run.first; line <= run.last; line += 1) found.set(line, run);
+    return found;
+  }, [lines]);
+  const margin = (line: number | null) => {
+    const run = line === null ? undefined : runs.get(line);
+    return run && line !== null && <LineAuthor run={run} line={line} authorOf={authorOf} />;
+  };
+  const place = `commit ${file.sha} ${file.path}`;
   return (
-    <a href={sessionHref({ session: part.session }, part.turn === null ? {} : { turn: part.turn })}>
-      <PlainText text={name} />
-    </a>
+    <FileSection file={file} open={open || chosen} onToggle={() => setOpen(!open)} chosen={chosen} more={file.old_path && <PlainText className="muted" text={`was ${file.old_path}`} />}>
+      {file.nodes.map((node, at) => (node.node === "diff" ? <Diff key={at} node={node} place={`${place} ${at}`} margin={margin} /> : <NodeList key={at} nodes={[node]} place={`${place} ${at}`} />))}
+    </FileSection>
   );
 }
 
-function File({ file }: { file: ReviewFile }) {
-  const [open, setOpen] = useKept(`open ${file.path}`, false);
+/** Who wrote a line: the number on the first of several, the colour on each. Lines by hand have nothing. */
+function LineAuthor({ run, line, authorOf }: { run: ReviewLines; line: number; authorOf: Authors }) {
+  const author = run.session === null ? undefined : authorOf({ session: run.session, turn: run.turn });
+  if (!author) return null;
+  const { number, href, name, turn } = author;
+  const guess = run.guess ? ` (a guess: ${GUESSES[run.evidence ?? ""] ?? run.evidence})` : "";
+  if (line !== run.first) return <Mark author={author} guess={run.guess} />;
+  const title = visible(`${name}${guess}${turn.prompt === null ? "" : `: ${turn.prompt}`}`);
   return (
-    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <PlainText as="bdi" text={file.path} />
-      </summary>
-      <ul className="review-lines">
-        {file.lines.map((lines) => (
-          <li key={lines.first}>
-            {lines.first === lines.last ? `line ${lines.first}` : `lines ${lines.first}–${lines.last}`}: <Writer lines={lines} />
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
-}
-
-function Writer({ lines }: { lines: ReviewLines }) {
-  if (lines.session === null) return <span className="quiet">by hand or unknown</span>;
-  return (
-    <>
-      <TurnLink part={{ session: lines.session, turn: lines.turn }} known={lines.evidence !== "note" && lines.evidence !== "trailer"} />
-      {lines.guess && <span className="quiet"> (a guess: {lines.evidence})</span>}
-    </>
-  );
-}
-
-function Turn({ turn }: { turn: ReviewTurn }) {
-  const facts = [
-    turn.commits.length ? plural(turn.lines, "line") : "no line of it is in this commit",
-    turn.written > turn.lines ? `wrote ${plural(turn.written, "line")}` : "",
-    turn.deleted.length ? `deleted ${turn.deleted.join(", ")}` : "",
-    turn.denied ? `${plural(turn.denied, "call")} refused` : "",
-    turn.cost_usd === null ? "" : money(turn.cost_usd),
-  ].filter(Boolean);
-  return (
-    <li>
-      <TurnLink part={turn} known={isHere(turn)} /> <PlainText as="span" text={facts.join(" · ")} />
-      {turn.prompt !== null && (
-        <blockquote>
-          <PlainText text={turn.prompt} />
-        </blockquote>
+    <Mark author={author} guess={run.guess}>
+      {href ? (
+        <a href={href} title={title} aria-label={`${name}${guess}`}>
+          {number}
+        </a>
+      ) : (
+        <span title={title}>{number}</span>
       )}
-      <ul className="review-lines">
-        {turn.undoing.map((command) => (
-          <li key={command}>
-            put files back: <PlainText as="code" text={command} />
-          </li>
-        ))}
-        {turn.dropped.map((prompt) => (
-          <li key={prompt}>
-            rewound: <PlainText text={prompt} />
-          </li>
-        ))}
-        {turn.tests.map((test) => (
-          <li key={test.command}>
-            <PlainText as="code" text={test.command} />: {[test.passed ? `${plural(test.passed, "run")} passed` : "", test.failed ? `${plural(test.failed, "run")} failed` : "", test.unknown ? `${plural(test.unknown, "run")} with unknown outcome` : ""].filter(Boolean).join(", ")}
-          </li>
-        ))}
-      </ul>
-    </li>
+    </Mark>
   );
 }

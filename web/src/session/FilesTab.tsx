@@ -1,22 +1,19 @@
 /** The files that the session changed: a tree with sums, and for each what changed in all, its versions, and who wrote each line. */
 
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo } from "react";
 import { useThreadStore } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, plural } from "../kit/format";
 import { useKept } from "../kit/kept";
-import { PlainText, visible } from "../kit/PlainText";
+import { visible } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
-import { fileRows, type FileRow } from "../nodes/fileTree";
+import { FileSection, FileTree, isOpenAtFirst, MOST_LINES, treeOf } from "../nodes/ChangedFiles";
 import { NodeList } from "../nodes/NodeList";
 import type { ChangedFile } from "../data/values";
 import { FileBlameView } from "./FileBlameView";
 import { FileVersions } from "./FileVersions";
 import { PanelLink } from "./PanelLink";
 
-/** So many files are open at first, unless more lines than these changed in one. */
-const FIRST_OPEN = 20;
-const MOST_LINES = 400;
 /** The files are listed again after this many new messages. */
 const STEP = 10;
 const MODES = ["changes", "versions", "blame"] as const;
@@ -31,62 +28,26 @@ export function FilesTab({ chosen }: { chosen: string }) {
 }
 
 function ChangedFiles({ files, chosen }: { files: ChangedFile[]; chosen: string }) {
-  // The note of an entry is the index of its file.
-  const rows = useMemo(() => fileRows(files.map(({ path }, index) => ({ path, note: String(index) }))), [files]);
-  const inOrder = rows.flatMap(({ note }) => (note === null ? [] : [Number(note)]));
+  const inOrder = useMemo(() => treeOf(files).flatMap(({ note }) => (note === null ? [] : [Number(note)])), [files]);
   return (
     <section className="files-tab" aria-label="Files that this session changed">
-      {files.length === 0 ? <p className="note">This session changed no files.</p> : <Tree files={files} rows={rows} />}
+      {files.length === 0 ? (
+        <p className="note">This session changed no files.</p>
+      ) : (
+        <FileTree
+          files={files}
+          link={({ path }, label) => (
+            <PanelLink className="path" panel={{ tab: "files", chosen: path }} title={path}>
+              {label}
+            </PanelLink>
+          )}
+        />
+      )}
       {inOrder.map((index) => {
         const file = files[index];
-        return file && <FileSection key={file.path} file={file} index={index} chosen={file.path === chosen} />;
+        return file && <SessionFile key={file.path} file={file} index={index} chosen={file.path === chosen} />;
       })}
     </section>
-  );
-}
-
-export function LineCounts({ added, removed }: { added: number; removed: number }) {
-  return (
-    <span className="num line-counts">
-      <span className="added-lines">+{added}</span> <span className="removed-lines">−{removed}</span>
-    </span>
-  );
-}
-
-function Tree({ files, rows }: { files: ChangedFile[]; rows: FileRow[] }) {
-  const sum = (count: (file: ChangedFile) => number) => files.reduce((sum, file) => sum + count(file), 0);
-  return (
-    <>
-      <p className="panel-place">
-        <strong>{plural(files.length, "file")}</strong>
-        <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
-      </p>
-      {files.length > 1 && (
-        <ul className="changed-tree" aria-label="Tree of the files">
-          {rows.map(({ depth, folder, name, note }, at) => {
-            const file = note === null ? undefined : files[Number(note)];
-            const label = (
-              <>
-                <PlainText className="muted" text={folder} />
-                <PlainText text={name} />
-              </>
-            );
-            return (
-              <li key={at} style={{ paddingInlineStart: depth * 16 }}>
-                {file ? (
-                  <PanelLink className="path" panel={{ tab: "files", chosen: file.path }} title={file.path}>
-                    {label}
-                  </PanelLink>
-                ) : (
-                  <span className="path">{label}</span>
-                )}
-                {file && <LineCounts added={file.added} removed={file.removed} />}
-              </li>
-            );
-          })}
-        </ul>
-      )}
-    </>
   );
 }
 
@@ -94,42 +55,23 @@ function Tree({ files, rows }: { files: ChangedFile[]; rows: FileRow[] }) {
 const CONTEXT_LINES = 6;
 const LINE_HEIGHT = 20;
 
-function FileSection({ file, index, chosen }: { file: ChangedFile; index: number; chosen: boolean }) {
-  const [open, setOpen] = useKept(`open ${file.path}`, chosen || (index < FIRST_OPEN && file.added + file.removed <= MOST_LINES));
+function SessionFile({ file, index, chosen }: { file: ChangedFile; index: number; chosen: boolean }) {
+  const [open, setOpen] = useKept(`open ${file.path}`, chosen || isOpenAtFirst(file, index));
   const [mode, setMode] = useKept<(typeof MODES)[number]>(`shown ${file.path}`, "changes");
-  const element = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (!chosen) return;
-    setOpen(true);
-    if (element.current) scrollToTop(element.current);
+    if (chosen) setOpen(true);
   }, [chosen]);
   return (
-    <section ref={element} className="file-section">
-      <button type="button" className="changed-file" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <span className="arrow" aria-hidden="true" />
-        <PlainText className="path" text={file.path} />
-        <LineCounts added={file.added} removed={file.removed} />
-      </button>
-      {open && (
-        <div className="file-body">
-          <p className="file-facts">
-            <ChipGroup label={visible(`What to show of ${file.path}`)} options={MODES} value={mode} name={capitalized} onChoose={setMode} />
-            <span className="muted">{facts(file)}</span>
-          </p>
-          {mode === "changes" && <Changes index={index} lines={file.added + file.removed} />}
-          {mode === "versions" && <FileVersions file={file} index={index} />}
-          {mode === "blame" && <FileBlameView file={file} index={index} />}
-        </div>
-      )}
-    </section>
+    <FileSection file={file} open={open} onToggle={() => setOpen(!open)} chosen={chosen}>
+      <p className="file-facts">
+        <ChipGroup label={visible(`What to show of ${file.path}`)} options={MODES} value={mode} name={capitalized} onChoose={setMode} />
+        <span className="muted">{facts(file)}</span>
+      </p>
+      {mode === "changes" && <Changes index={index} lines={file.added + file.removed} />}
+      {mode === "versions" && <FileVersions file={file} index={index} />}
+      {mode === "blame" && <FileBlameView file={file} index={index} />}
+    </FileSection>
   );
-}
-
-/** Scroll the panel, and nothing else, to a part of it. */
-function scrollToTop(part: HTMLElement): void {
-  const panel = part.closest(".side-panel");
-  const head = panel?.querySelector(".panel-head");
-  if (panel && head) panel.scrollTop += part.getBoundingClientRect().top - head.getBoundingClientRect().bottom;
 }
 
 function facts(file: ChangedFile): string {

@@ -2,60 +2,59 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
+from reread.base.paths import SAMPLES
+from reread.base.worker import Say, Worker, WorkerLost
 from reread.errors import Unreadable
 
-ENDS_WITH_ITS_PARENT = """
-import os, sys, threading
-threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
-from reread.__main__ import main
-main()
-"""
-"""A server that is left alone would go on for ever: this one ends when its standard input does, whatever the reason."""
 _ADDRESS = re.compile(r"http://[^#\s]+")
 
 
 class ReaderProcess:
-    """A `reread serve` of its own, on a free port."""
+    """A server of its own, on a free port."""
 
     def __init__(self, roots: Sequence[str | Path] | None = None) -> None:
-        self._words = [word for root in roots or () for word in ("--root", str(root))]
-        self._process: subprocess.Popen[str] | None = None
+        self._roots = [Path(root) for root in roots or ()]
+        self._worker: Worker | None = None
         self._address = ""
         self._lock = Lock()
 
     def address(self) -> str:
         """Return where the reader is, which is started if it is not running."""
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                command = [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    ENDS_WITH_ITS_PARENT,
-                    *self._words,
-                    "serve",
-                    "--no-open",
-                    "--port",
-                    "0",
-                ]
-                pipe = subprocess.PIPE
-                self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
-                assert self._process.stdout is not None
-                found = _ADDRESS.search(self._process.stdout.readline())
-                if found is None:
-                    raise Unreadable("Cannot start the reader; try `reread serve`.")
-                self._address = found[0]
+            if self._worker is None or not self._worker.is_running:
+                self.close()
+                self._worker = Worker(f"{__name__}:serve_reader")
+                try:
+                    self._address = self._worker.ask(self._roots)
+                except WorkerLost:
+                    raise Unreadable("Cannot start the reader; try `reread serve`.") from None
             return self._address
 
     def close(self) -> None:
         """End the reader."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        if self._worker is not None:
+            self._worker.close()
+
+
+def serve_reader(questions: Iterator[list[Path]], say: Say) -> None:
+    """Serve the sessions below the first folders that are asked for, say where, and end with whoever asked."""
+    from reread.server.run import serve
+
+    def run(roots: list[Path]) -> None:
+        try:
+            serve(roots=roots, port=0, demo=SAMPLES in roots, open_browser=False, echo=tell)
+        finally:
+            os._exit(1)
+
+    def tell(text: str) -> None:
+        found = _ADDRESS.search(text)
+        say(found[0] if found is not None else "")
+
+    for roots in questions:
+        Thread(target=run, args=(roots,), daemon=True).start()

@@ -89,8 +89,9 @@ def extend_digest(command: click.Command) -> None:
 
 def _digest_of(ctx: click.Context, bucket: str, since: str, form: str) -> tuple[Any, bool, Sequence[str]]:
     """Return the digest of a team as text or JSON values, and whether it has anything."""
-    from reread.addons.team.text import team_digest_markdown, team_digest_value
+    from reread.addons.team.text import team_digest_lines, team_digest_markdown, team_digest_value
     from reread.base.times import parse_span
+    from reread.cli.digest import TEXT
 
     if form == "html":
         raise Misuse("Cannot write the digest of a team as HTML; use markdown or json.")
@@ -99,7 +100,12 @@ def _digest_of(ctx: click.Context, bucket: str, since: str, form: str) -> tuple[
     if ctx.get_parameter_source("since") == ParameterSource.COMMANDLINE:
         week = parse_span(since, zone=UTC).start.date()
     made = opened.digest(week=week)
-    return (team_digest_value if form == "json" else team_digest_markdown)(made), bool(made.usage.totals), ()
+    text: Any
+    if form == TEXT:
+        text = team_digest_lines(made, terminal_width())
+    else:
+        text = (team_digest_value if form == "json" else team_digest_markdown)(made)
+    return text, bool(made.usage.totals), ()
 
 
 def extend_serve(command: click.Command) -> None:

@@ -1,17 +1,24 @@
-"""What is said of a report on a team, and its digest as JSON values and as Markdown."""
+"""What is said of a report on a team, and its digest as JSON values, as Markdown and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from reread.addons.team.values import TeamDigest
 from reread.base.format import money_text
 from reread.base.sanitize import safe_line
-from reread.base.text import plural
+from reread.base.text import plural, wrapped
 from reread.render.markdown_text import inline
-from reread.render.report_table import budget_name, cost_text, figure_text, report_value, row_labels
-from reread.render.text_table import LOUD, PLAIN, Styled
+from reread.render.report_table import (
+    budget_name,
+    cost_text,
+    figure_text,
+    report_lines,
+    report_value,
+    row_labels,
+)
+from reread.render.text_table import LOUD, PLAIN, STRONG, Styled
 from reread.reports.budget_report import budget_value
 from reread.reports.report import Report
 
@@ -75,22 +82,10 @@ def team_digest_value(digest: TeamDigest) -> dict[str, Any]:
 
 def team_digest_markdown(digest: TeamDigest) -> str:
     """Return the digest of a team as Markdown."""
-    lines = [f"# The team from {digest.since} to {digest.until}", ""]
-    usage, before = digest.usage.totals, digest.before.totals
-    if not usage:
-        lines += [WITHHELD if digest.usage.withheld else "Nothing was written in this time.", ""]
-        return "\n".join(lines)
-    change = _change(usage["cost_usd"] or 0.0, before.get("cost_usd") or 0.0)
-    lines += [
-        f"- {people_text(usage.people)} on {plural(usage.machines, 'machine')}: "
-        f"{cost_text(usage)}{change}, {usage.responses:,} responses",
-        *(
-            f"- Budget {inline(budget_name(one))}: {money_text(one.spent_usd)} of {money_text(one.amount_usd)}, "
-            f"{money_text(abs(one.left_usd))} {'over' if one.left_usd < 0 else 'left'}"
-            for one in digest.budgets
-        ),
-        "",
-    ]
+    lines = [f"# {_title(digest)}", ""]
+    if not digest.usage.totals:
+        return "\n".join([*lines, _nothing(digest), ""])
+    lines += [*(f"- {fact}" for fact in _facts(digest, inline)), ""]
     for title, report in digest.tables.items():
         if report.rows:
             columns = [column for column in report.columns if column.short]
@@ -102,6 +97,40 @@ def team_digest_markdown(digest: TeamDigest) -> str:
             lines.append("")
     lines += map(inline, _refused(digest.usage))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def team_digest_lines(digest: TeamDigest, width: int | None) -> Iterator[list[Styled]]:
+    """Yield the digest of a team as lines of text for a terminal."""
+    yield from ([(STRONG, _title(digest))], [])
+    if not digest.usage.totals:
+        yield from ([(PLAIN, line)] for line in wrapped(_nothing(digest), width))
+        return
+    for fact in _facts(digest, safe_line):
+        yield from ([(PLAIN, line)] for line in wrapped(fact, width))
+    for title, report in digest.tables.items():
+        if report.rows:
+            yield from ([], [(STRONG, title)], *([line] for line in report_lines(report, width=width)))
+    yield from ([(LOUD, line)] for refused in _refused(digest.usage) for line in ("", *wrapped(refused, width)))
+
+
+def _title(digest: TeamDigest) -> str:
+    return f"The team from {digest.since} to {digest.until}"
+
+
+def _nothing(digest: TeamDigest) -> str:
+    return WITHHELD if digest.usage.withheld else "Nothing was written in this time."
+
+
+def _facts(digest: TeamDigest, safe: Callable[[str], str]) -> Iterator[str]:
+    """Yield what the figures are in all, and the budgets; `safe` is how a name that somebody chose is written."""
+    usage, before = digest.usage.totals, digest.before.totals
+    change = _change(usage["cost_usd"] or 0.0, before.get("cost_usd") or 0.0)
+    people = f"{people_text(usage.people)} on {plural(usage.machines, 'machine')}"
+    yield f"{people}: {cost_text(usage)}{change}, {usage.responses:,} responses"
+    for one in digest.budgets:
+        left = f"{money_text(abs(one.left_usd))} {'over' if one.left_usd < 0 else 'left'}"
+        spent = f"{money_text(one.spent_usd)} of {money_text(one.amount_usd)}"
+        yield f"Budget {safe(budget_name(one))}: {spent}, {left}"
 
 
 def _change(now: float, before: float) -> str:

@@ -10,7 +10,7 @@ from reread.records.types.base import part
 from reread.records.types.usage import ApiUsage
 
 
-class StopDetails(BlockPart, frozen=True, kw_only=True):
+class StopDetails(BlockPart):
     """Why the API refused."""
 
     type: str | None = None
@@ -21,7 +21,7 @@ class StopDetails(BlockPart, frozen=True, kw_only=True):
     fallback_has_prefill_claim: bool | None = None
 
 
-class Skill(BlockPart, frozen=True, kw_only=True):
+class Skill(BlockPart):
     """A skill loaded into a container."""
 
     skill_id: str | None = None
@@ -29,7 +29,7 @@ class Skill(BlockPart, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class Container(BlockPart, frozen=True, kw_only=True):
+class Container(BlockPart):
     """The sandbox that ran code for a response."""
 
     id: str | None = None
@@ -37,7 +37,7 @@ class Container(BlockPart, frozen=True, kw_only=True):
     skills: list[Skill] | None = None
 
 
-class AppliedEdit(BlockPart, frozen=True, kw_only=True):
+class AppliedEdit(BlockPart):
     """The content that the API removed from the context."""
 
     type: str | None = None
@@ -46,26 +46,26 @@ class AppliedEdit(BlockPart, frozen=True, kw_only=True):
     cleared_tool_uses: int | None = None
 
 
-class ContextManagement(BlockPart, frozen=True, kw_only=True):
+class ContextManagement(BlockPart):
     """The context edits that the API applied."""
 
     applied_edits: list[AppliedEdit] | None = None
 
 
-class CacheMiss(BlockPart, frozen=True, kw_only=True):
+class CacheMiss(BlockPart):
     """Why the prompt was not in the cache."""
 
     type: str | None = None
     cache_missed_input_tokens: int | None = None
 
 
-class Diagnostics(BlockPart, frozen=True, kw_only=True):
+class Diagnostics(BlockPart):
     """The API's diagnostics of prompt caching."""
 
     cache_miss_reason: CacheMiss | None = None
 
 
-class InputTransformation(BlockPart, frozen=True, kw_only=True):
+class InputTransformation(BlockPart):
     """A change that the API made to the request."""
 
     type: str | None = None
@@ -73,7 +73,7 @@ class InputTransformation(BlockPart, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Response(BlockPart, frozen=True, kw_only=True):
+class Response(BlockPart):
     """An assistant message as returned by the API, or one block of it."""
 
     id: str | None = None
@@ -92,13 +92,13 @@ class Response(BlockPart, frozen=True, kw_only=True):
     error: Any = None
 
 
-class OutputConfig(BlockPart, frozen=True, kw_only=True):
+class OutputConfig(BlockPart):
     """The effort requested from the model."""
 
     effort: str | None = None
 
 
-class Prompt(BlockPart, frozen=True, kw_only=True):
+class Prompt(BlockPart):
     """A message sent to the API."""
 
     id: str | None = None
@@ -128,7 +128,7 @@ RequestParams = _part(
 )
 
 
-class CacheMark(BlockPart, frozen=True, kw_only=True):
+class CacheMark(BlockPart):
     """A cache breakpoint of a request."""
 
     path: list[Any] | None = None

@@ -19,13 +19,13 @@ AnyAttachment: TypeAlias = Annotated[
 """One of the structs in ATTACHMENTS, by its `type`."""
 
 
-class Rendered(BlockPart, frozen=True, kw_only=True):
+class Rendered(BlockPart):
     """A text as shown to the model."""
 
     content: Content = None
 
 
-class Attachment(TreeRecord, frozen=True, kw_only=True):
+class Attachment(TreeRecord):
     """Context added by the client."""
 
     type: str = "attachment"
@@ -36,7 +36,7 @@ class Attachment(TreeRecord, frozen=True, kw_only=True):
     renderedBesideToolResult: bool | None = None
 
 
-class QueuedUsage(BlockPart, frozen=True, kw_only=True):
+class QueuedUsage(BlockPart):
     """The usage of the task that a notification is about."""
 
     totalTokens: int | None = None
@@ -74,7 +74,7 @@ Environment = _part(
 )
 
 
-class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
+class EnvironmentChange(BlockPart):
     """One change of the environment."""
 
     from_: Any = field(default=None, name="from")
@@ -85,7 +85,7 @@ class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
 ModelIdentity = _part("ModelIdentity", "A model's names and knowledge cutoff.", "modelId marketingName knowledgeCutoff")
 
 
-class QueuedCommandAttachment(AttachmentPayload, frozen=True, kw_only=True):
+class QueuedCommandAttachment(AttachmentPayload):
     """A prompt or notification that was queued while a turn was running."""
 
     type: str = "queued_command"
@@ -233,7 +233,7 @@ _attachment(
 BlockingError = _part("BlockingError", "Why a hook blocked a call.", "blockingError command")
 
 
-class HookAttachment(AttachmentPayload, frozen=True, kw_only=True):
+class HookAttachment(AttachmentPayload):
     """Base of all attachments by hooks."""
 
     hookName: str | None = None

@@ -5,27 +5,28 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any, TypeAlias, cast
 
-from msgspec import Meta, Struct, defstruct
+from msgspec import Meta, Struct
 
+from reread.base.structs import FrozenStruct
 from reread.records.blocks import BlockPart, Content, Name, Needed, Number, StructT
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"contains": "entry"})]
 """A record or a list of records inside another record, as written."""
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(FrozenStruct):
     """The typed value of one record."""
 
     type: str = ""
 
 
-class Unknown(Entry, frozen=True, kw_only=True):
+class Unknown(Entry):
     """A record, or the payload of one, of an unknown type."""
 
     value: Any = None
 
 
-class Malformed(Entry, frozen=True, kw_only=True):
+class Malformed(Entry):
     """A piece of a file that is not a record."""
 
     type: str = "malformed"
@@ -35,32 +36,32 @@ class Malformed(Entry, frozen=True, kw_only=True):
     """The JSON value, if the text is JSON but not an object."""
 
 
-class AttachmentPayload(Struct, frozen=True, kw_only=True):
+class AttachmentPayload(FrozenStruct):
     """The payload of an attachment."""
 
     type: str = ""
 
 
-class ProgressPayload(Struct, frozen=True, kw_only=True):
+class ProgressPayload(FrozenStruct):
     """The payload of a progress record."""
 
     type: str = ""
 
 
-class EventPayload(Struct, frozen=True, kw_only=True):
+class EventPayload(FrozenStruct):
     """The payload of a stream event."""
 
     type: str = ""
 
 
-class ForkedFrom(BlockPart, frozen=True, kw_only=True):
+class ForkedFrom(BlockPart):
     """The record that this one is a copy of."""
 
     sessionId: str | None = None
     messageUuid: str | None = None
 
 
-class PreservedSegment(BlockPart, frozen=True, kw_only=True):
+class PreservedSegment(BlockPart):
     """The run of records preserved by a compaction."""
 
     headUuid: str | None = None
@@ -71,7 +72,7 @@ class PreservedSegment(BlockPart, frozen=True, kw_only=True):
     tail_uuid: str | None = None
 
 
-class PreservedMessages(BlockPart, frozen=True, kw_only=True):
+class PreservedMessages(BlockPart):
     """The records preserved by a compaction."""
 
     anchorUuid: str | None = None
@@ -81,7 +82,7 @@ class PreservedMessages(BlockPart, frozen=True, kw_only=True):
     all_uuids: list[str] | None = None
 
 
-class CompactMetadata(BlockPart, frozen=True, kw_only=True):
+class CompactMetadata(BlockPart):
     """Details of a compaction."""
 
     trigger: str | None = None
@@ -98,7 +99,7 @@ class CompactMetadata(BlockPart, frozen=True, kw_only=True):
     runningTurnPrompt: dict[str, Any] | None = None
 
 
-class TreeRecord(Entry, frozen=True, kw_only=True):
+class TreeRecord(Entry):
     """Base of all records that have a parent, and so a place in the conversation tree."""
 
     uuid: Name | None = None
@@ -136,7 +137,7 @@ class TreeRecord(Entry, frozen=True, kw_only=True):
     """Only in the early format, like the three fields before it."""
 
 
-class StateRecord(Entry, frozen=True, kw_only=True):
+class StateRecord(Entry):
     """Base of all records outside the tree, often without uuid or timestamp; of most types, the last one counts."""
 
     sessionId: str | None = None
@@ -145,7 +146,7 @@ class StateRecord(Entry, frozen=True, kw_only=True):
     agentId: str | None = None
 
 
-class StreamRecord(Entry, frozen=True, kw_only=True):
+class StreamRecord(Entry):
     """Base of all records that occur only in a stream."""
 
     sessionId: str | None = None
@@ -154,7 +155,7 @@ class StreamRecord(Entry, frozen=True, kw_only=True):
     timestamp: str | None = None
 
 
-class System(TreeRecord, frozen=True, kw_only=True):
+class System(TreeRecord):
     """A message of the client itself; the struct of every subtype without its own."""
 
     type: str = "system"
@@ -193,6 +194,7 @@ def _optional(texts: str, fields: dict[str, Any]) -> list[tuple[str, Any, Any]]:
 def _struct(
     base: type[StructT], module: str, name: str, meaning: str, fields: list[tuple[str, Any, Any]]
 ) -> type[StructT]:
-    namespace = {"__doc__": meaning}
-    made = defstruct(name, fields, bases=(base,), module=module, namespace=namespace, frozen=True, kw_only=True)
-    return cast(type[StructT], made)
+    hints = {name: hint for name, hint, _ in fields}
+    defaults = {name: default for name, _, default in fields}
+    namespace = {"__doc__": meaning, "__module__": module, "__annotations__": hints, **defaults}
+    return cast(type[StructT], type(base)(name, (base,), namespace))

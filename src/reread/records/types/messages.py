@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 
+from reread.base.structs import FrozenStruct
 from reread.records.blocks import Block, BlockPart, Content, Name, Needed, Number, to_blocks
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import TreeRecord
 from reread.records.types.usage import ContextUsage, UsageInfo
 
 
-class Origin(BlockPart, frozen=True, kw_only=True):
+class Origin(BlockPart):
     """Where a message came from: a person, a task, a peer …"""
 
     kind: str | None = None
@@ -30,7 +31,7 @@ class Origin(BlockPart, frozen=True, kw_only=True):
     runId: str | None = None
 
 
-class ThinkingMetadata(BlockPart, frozen=True, kw_only=True):
+class ThinkingMetadata(BlockPart):
     """The thinking requested by a prompt."""
 
     level: str | None = None
@@ -39,7 +40,7 @@ class ThinkingMetadata(BlockPart, frozen=True, kw_only=True):
     maxThinkingTokens: int | None = None
 
 
-class Todo(BlockPart, frozen=True, kw_only=True):
+class Todo(BlockPart):
     """One item of a to-do list."""
 
     id: Any = None
@@ -49,7 +50,7 @@ class Todo(BlockPart, frozen=True, kw_only=True):
     priority: str | None = None
 
 
-class PermissionDecision(BlockPart, frozen=True, kw_only=True):
+class PermissionDecision(BlockPart):
     """Who allowed or denied a call, and why."""
 
     decision: str | None = None
@@ -62,14 +63,14 @@ class PermissionDecision(BlockPart, frozen=True, kw_only=True):
     grant_scope: str | None = None
 
 
-class TurnPosition(BlockPart, frozen=True, kw_only=True):
+class TurnPosition(BlockPart):
     """The position of a prompt in the session."""
 
     promptIndex: int | None = None
     turnIndex: int | None = None
 
 
-class ToolResultMeta(BlockPart, frozen=True, kw_only=True):
+class ToolResultMeta(BlockPart):
     """Metadata of a tool result in a stream."""
 
     id: str | None = None
@@ -77,7 +78,7 @@ class ToolResultMeta(BlockPart, frozen=True, kw_only=True):
     permission_decision: PermissionDecision | None = None
 
 
-class ToolUseMeta(BlockPart, frozen=True, kw_only=True):
+class ToolUseMeta(BlockPart):
     """How a host should display a call."""
 
     id: str | None = None
@@ -87,14 +88,14 @@ class ToolUseMeta(BlockPart, frozen=True, kw_only=True):
     icon_url: str | None = None
 
 
-class CommandRun(BlockPart, frozen=True, kw_only=True):
+class CommandRun(BlockPart):
     """A local command and its arguments."""
 
     command: str | None = None
     args: str | None = None
 
 
-class User(TreeRecord, frozen=True, kw_only=True):
+class User(TreeRecord):
     """A prompt, a tool result, or a message added in the user's name."""
 
     type: str = "user"
@@ -165,7 +166,7 @@ class User(TreeRecord, frozen=True, kw_only=True):
         return _blocks_of(self.message)
 
 
-class Assistant(TreeRecord, frozen=True, kw_only=True):
+class Assistant(TreeRecord):
     """One or more blocks of a model response."""
 
     type: str = "assistant"
@@ -242,7 +243,7 @@ def _blocks_of(message: Any) -> list[Block]:
     return to_blocks(message.content if isinstance(message, Prompt | Response) else message)
 
 
-class EarlyRecord(Struct, frozen=True, kw_only=True):
+class EarlyRecord(FrozenStruct):
     """A message of the early format; other fields are not specified."""
 
     uuid: Name | None = None

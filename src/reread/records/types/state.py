@@ -14,7 +14,7 @@ from reread.records.types.registry import PAYLOADS, PROGRESS, RECORDS, to_entry
 from reread.records.types.usage import ModelUsage
 
 
-class FileBackup(BlockPart, frozen=True, kw_only=True):
+class FileBackup(BlockPart):
     """A copy of a file from before a change."""
 
     backupFileName: str | None = None
@@ -23,7 +23,7 @@ class FileBackup(BlockPart, frozen=True, kw_only=True):
     realParentDir: str | None = None
 
 
-class FileSnapshot(BlockPart, frozen=True, kw_only=True):
+class FileSnapshot(BlockPart):
     """The files as they were at a prompt, by path."""
 
     messageId: str | None = None
@@ -44,7 +44,7 @@ Replacement = _part(
 )
 
 
-class Summary(StateRecord, frozen=True, kw_only=True):
+class Summary(StateRecord):
     """The title of a session, which may be another one, identified by a leaf of it."""
 
     type: str = "summary"
@@ -53,7 +53,7 @@ class Summary(StateRecord, frozen=True, kw_only=True):
     """Often the uuid of a record in another file."""
 
 
-class FileHistorySnapshot(StateRecord, frozen=True, kw_only=True):
+class FileHistorySnapshot(StateRecord):
     """The files as they were at a prompt."""
 
     type: str = "file-history-snapshot"
@@ -69,7 +69,7 @@ _state(
 )
 
 
-class QueueOperation(StateRecord, frozen=True, kw_only=True):
+class QueueOperation(StateRecord):
     """Input that was added to or removed from the queue."""
 
     type: str = "queue-operation"
@@ -81,7 +81,7 @@ class QueueOperation(StateRecord, frozen=True, kw_only=True):
     deliveryId: str | None = None
 
 
-class LastPrompt(StateRecord, frozen=True, kw_only=True):
+class LastPrompt(StateRecord):
     """The last prompt, and the leaf of the active branch."""
 
     type: str = "last-prompt"
@@ -197,7 +197,7 @@ _state(
 )
 
 
-class DataFlowRecord(BlockPart, frozen=True, kw_only=True):
+class DataFlowRecord(BlockPart):
     """The files that one call read or changed."""
 
     tool_name: str | None = None
@@ -213,7 +213,7 @@ class DataFlowRecord(BlockPart, frozen=True, kw_only=True):
     touched: dict[str, Any] | None = None
 
 
-class DataFlowRecords(StateRecord, frozen=True, kw_only=True):
+class DataFlowRecords(StateRecord):
     """The files that calls read and changed, as the client follows them."""
 
     type: str = "data-flow-records"
@@ -266,7 +266,7 @@ AnyProgress: TypeAlias = Annotated[
 """One of the structs in PROGRESS, by its `type`."""
 
 
-class Progress(TreeRecord, frozen=True, kw_only=True):
+class Progress(TreeRecord):
     """The progress of a running call (2.1.12 to 2.1.81)."""
 
     type: str = "progress"
@@ -287,7 +287,7 @@ _progress(
 _progress("hook_progress", "A hook that is running.", "hookEvent hookName command")
 
 
-class AgentProgress(ProgressPayload, frozen=True, kw_only=True):
+class AgentProgress(ProgressPayload):
     """A message of a running agent."""
 
     type: str = "agent_progress"

@@ -25,7 +25,7 @@ AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"contains": "event"}, extra_jso
 """One of the structs in EVENTS, by its `type`."""
 
 
-class PermissionDenial(BlockPart, frozen=True, kw_only=True):
+class PermissionDenial(BlockPart):
     """A call that was denied."""
 
     tool_name: str | None = None
@@ -50,7 +50,7 @@ RateLimit = _part(
 )
 
 
-class DeferredToolUse(BlockPart, frozen=True, kw_only=True):
+class DeferredToolUse(BlockPart):
     """A call that was deferred."""
 
     id: str | None = None
@@ -58,7 +58,7 @@ class DeferredToolUse(BlockPart, frozen=True, kw_only=True):
     input: dict[str, Any] | None = None
 
 
-class SubagentStats(BlockPart, frozen=True, kw_only=True):
+class SubagentStats(BlockPart):
     """How many agents a turn started, and how they ended."""
 
     by_type: dict[str, int] | None = None
@@ -87,7 +87,7 @@ Delta = _part(
 )
 
 
-class Result(StreamRecord, frozen=True, kw_only=True):
+class Result(StreamRecord):
     """The end of a turn, with its answer, duration and cost; in a workflow's journal, the answer of an agent."""
 
     type: str = "result"
@@ -148,7 +148,7 @@ class Result(StreamRecord, frozen=True, kw_only=True):
     remoteControlDeviceReport: Any = None
 
 
-class StreamEvent(StreamRecord, frozen=True, kw_only=True):
+class StreamEvent(StreamRecord):
     """A part of a message in progress."""
 
     type: str = "stream_event"
@@ -213,7 +213,7 @@ _event("error", "An error that ended the response.", error=ErrorDetail)
 PAYLOADS[StreamEvent] = ("event", EVENTS)
 
 
-class McpServer(BlockPart, frozen=True, kw_only=True):
+class McpServer(BlockPart):
     """An MCP server and its status."""
 
     name: str | None = None
@@ -221,7 +221,7 @@ class McpServer(BlockPart, frozen=True, kw_only=True):
     source: str | None = None
 
 
-class Plugin(BlockPart, frozen=True, kw_only=True):
+class Plugin(BlockPart):
     """A loaded plugin."""
 
     name: str | None = None
@@ -230,7 +230,7 @@ class Plugin(BlockPart, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class PluginError(BlockPart, frozen=True, kw_only=True):
+class PluginError(BlockPart):
     """A plugin that failed to load."""
 
     plugin: str | None = None
@@ -278,7 +278,7 @@ BackgroundTask = _part(
 )
 
 
-class Command(BlockPart, frozen=True, kw_only=True):
+class Command(BlockPart):
     """A slash command."""
 
     name: str | None = None
@@ -293,7 +293,7 @@ Memory = _part("Memory", "A memory file.", "path scope content")
 MirrorKey = _part("MirrorKey", "The mirrored transcript.", "projectKey sessionId subpath")
 
 
-class SystemInit(System, frozen=True, kw_only=True):
+class SystemInit(System):
     """The setup of the client, once per turn."""
 
     subtype: str | None = "init"

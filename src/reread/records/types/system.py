@@ -67,7 +67,7 @@ _system(
 _system("turn_duration", "How long a turn took.", durationMs=Number, messageCount=int, pendingBackgroundAgentCount=int)
 
 
-class SystemCompactBoundary(System, frozen=True, kw_only=True):
+class SystemCompactBoundary(System):
     """A compaction of the context."""
 
     subtype: str | None = "compact_boundary"
@@ -232,7 +232,7 @@ _system(
 )
 
 
-class SystemUiText(System, frozen=True, kw_only=True):
+class SystemUiText(System):
     """A text that a plug-in shows on the client's screen."""
 
     subtype: str | None = "ui_toast"
@@ -241,7 +241,7 @@ class SystemUiText(System, frozen=True, kw_only=True):
     timeout_ms: Number | None = None
 
 
-class SystemScreen(System, frozen=True, kw_only=True):
+class SystemScreen(System):
     """Something about the client's screen, its host or its own work, that says nothing of the conversation."""
 
     subtype: str | None = "ui_notify"

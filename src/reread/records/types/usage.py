@@ -9,27 +9,27 @@ from reread.records.blocks import BlockPart, Number
 from reread.records.types.base import part
 
 
-class CacheCreation(BlockPart, frozen=True, kw_only=True):
+class CacheCreation(BlockPart):
     """Tokens written to the cache, by lifetime."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
-class ServerToolUsage(BlockPart, frozen=True, kw_only=True):
+class ServerToolUsage(BlockPart):
     """Number of runs of the API's own tools."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
-class OutputTokensDetails(BlockPart, frozen=True, kw_only=True):
+class OutputTokensDetails(BlockPart):
     """The uses of output tokens."""
 
     thinking_tokens: int | None = None
 
 
-class CreditStatus(BlockPart, frozen=True, kw_only=True):
+class CreditStatus(BlockPart):
     """Whether a fallback credit was redeemed."""
 
     type: str | None = None
@@ -37,13 +37,13 @@ class CreditStatus(BlockPart, frozen=True, kw_only=True):
     remove_to_redeem: list[str] | None = None
 
 
-class FallbackCredit(BlockPart, frozen=True, kw_only=True):
+class FallbackCredit(BlockPart):
     """The outcome of a fallback credit token."""
 
     status: CreditStatus | None = None
 
 
-class Iteration(BlockPart, frozen=True, kw_only=True):
+class Iteration(BlockPart):
     """The tokens of one sampling step of a response."""
 
     type: str | None = None
@@ -55,7 +55,7 @@ class Iteration(BlockPart, frozen=True, kw_only=True):
     cache_creation: CacheCreation | None = None
 
 
-class ApiUsage(BlockPart, frozen=True, kw_only=True):
+class ApiUsage(BlockPart):
     """The tokens of one API response, as written in the record."""
 
     input_tokens: int | None = None
@@ -72,7 +72,7 @@ class ApiUsage(BlockPart, frozen=True, kw_only=True):
     fallback_credit: FallbackCredit | None = None
 
 
-class ModelUsage(BlockPart, frozen=True, kw_only=True):
+class ModelUsage(BlockPart):
     """The usage and cost of one model, summed up by the client."""
 
     inputTokens: int | None = None
@@ -95,7 +95,7 @@ _part = partial(part, __name__)
 TaskUsage = _part("TaskUsage", "The usage of a background task.", total_tokens=int, tool_uses=int, duration_ms=Number)
 
 
-class ContextShare(BlockPart, frozen=True, kw_only=True):
+class ContextShare(BlockPart):
     """One part of the context."""
 
     name: str | None = None
@@ -109,14 +109,14 @@ class ContextShare(BlockPart, frozen=True, kw_only=True):
     tokens: int | None = None
 
 
-class OverLimit(BlockPart, frozen=True, kw_only=True):
+class OverLimit(BlockPart):
     """By how much the context is over its limit."""
 
     kind: str | None = None
     tokens_over: int | None = None
 
 
-class ContextUsage(BlockPart, frozen=True, kw_only=True):
+class ContextUsage(BlockPart):
     """The content of the context window, in tokens."""
 
     model: str | None = None
@@ -131,7 +131,7 @@ class ContextUsage(BlockPart, frozen=True, kw_only=True):
     skills: list[ContextShare] | None = None
 
 
-class SessionTotals(BlockPart, frozen=True, kw_only=True):
+class SessionTotals(BlockPart):
     """The cost of a session so far."""
 
     total_cost_usd: Number | None = None
@@ -142,7 +142,7 @@ class SessionTotals(BlockPart, frozen=True, kw_only=True):
     model_usage: dict[str, ModelUsage] | None = None
 
 
-class UsageInfo(BlockPart, frozen=True, kw_only=True):
+class UsageInfo(BlockPart):
     """The answer to a question about usage."""
 
     session: SessionTotals | None = None

@@ -1,8 +1,9 @@
-"""Every tool except those for files and commands: each result shape has the expected title and nodes."""
+"""Every tool: each result shape has the expected title and nodes, as the files of `tool_calls` say."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -23,17 +24,7 @@ from reread.tools import nodes as n
 from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.tool import AgentStats, ToolCall
 
-FAMILIES = (
-    "agent",
-    "claude_ai",
-    "user_messages",
-    "mcp",
-    "plan",
-    "schedule",
-    "tasks",
-    "web",
-    "workflow",
-)
+FAMILIES = "agent bash claude_ai edit mcp patch plan read schedule search tasks user_messages web workflow".split()
 Row = tuple[str, ToolCall, str, list[tuple[str, str]]]
 
 
@@ -87,16 +78,27 @@ def item(one: n.ChecklistItem) -> str:
     return f"{one.text}:{one.state}{'*' if one.changed else ''}" + (f"({one.note})" if one.note else "")
 
 
+def code_marks(node: n.Code) -> list[object]:
+    """What is known of a code besides its text."""
+    return [one for one in (node.language, node.path, node.start, node.marks or None) if one is not None]
+
+
+def hunk(one: n.Hunk) -> str:
+    """A hunk as text: where it starts after the change, and before it if that is elsewhere, then its lines."""
+    before = "" if one.old_start == one.new_start else f" from {one.old_start}"
+    return f"{one.new_start}{before} {' '.join(one.lines)}"
+
+
 SHOW: dict[type[n.Node], Any] = {
     n.Prose: lambda node: node.text,
-    n.Code: lambda node: node.text,
-    n.Diff: lambda node: " ".join([str(node.path), *(f"{h.new_start} {' '.join(h.lines)}" for h in node.hunks)]),
+    n.Code: lambda node: " ".join([*(str(one) for one in code_marks(node)), node.text]),
+    n.Diff: lambda node: " ".join([str(node.path), *map(hunk, node.hunks)]),
     n.Terminal: lambda node: f"{node.stream} {node.text}",
     n.Files: lambda node: " ".join(f"{one.path} {one.note}" for one in node.entries),
     n.Checklist: lambda node: ", ".join(map(item, node.items)),
     n.Choice: choice,
     n.Table: lambda node: " ".join("|".join(row) for row in node.rows),
-    n.Picture: lambda node: f"{node.media_type} {node.width}×{node.height}",
+    n.Picture: lambda node: f"{node.media_type} {node.width}×{node.height} {node.size} {node.name}",
     n.Facts: lambda node: ", ".join(f"{one.name}={one.value}" for one in node.items),
     n.Links: lambda node: " ".join(f"{one.title} {one.url}" for one in node.targets),
     n.Note: lambda node: f"{node.level} {node.text}",
@@ -121,10 +123,25 @@ def test_each_shape_of_a_result_has_its_title_and_drawing(
     tool_call: ToolCall, title: str, expected: list[tuple[str, str]]
 ) -> None:
     drawn = list(tools.tool_for(tool_call.name).draw(tool_call))
-    assert tools.tool_for(tool_call.name).title(tool_call) == title
+    assert tools.title(tool_call) == title
     assert [kind(node) for node in drawn] == [name for name, _ in expected]
     for node, (_, text) in zip(drawn, expected, strict=True):
         assert text in shown(node)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from strings(inner)
+
+
+@table(("tool_call", "title"), [row[1:3] for row in ROWS])
+def test_a_full_drawing_has_every_text(tool_call: ToolCall, title: str) -> None:
+    drawn = json.dumps(msgspec.to_builtins(tools.draw(tool_call, full=True)), ensure_ascii=False) + title
+    given = [text for text in strings(tool_call.raw_input) if len(text) > 3 and "\n" not in text]
+    assert not [text for text in given if json.dumps(text, ensure_ascii=False)[1:-1] not in drawn]
 
 
 MODULES = [import_module(f"reread.tools.{family}") for family in FAMILIES]
@@ -153,7 +170,14 @@ def field_names(module: ModuleType) -> list[str]:
 
 
 TEXTS = st.text(max_size=8) | st.sampled_from(
-    ["text", "completed", "running", "<status>x</status>", "Links: [{}]", '{"a": [1]}', "[", "a, b", "agentId: x"]
+    [
+        *("text", "completed", "running", "<status>x</status>", "Links: [{}]", '{"a": [1]}', "[", "a, b", "agentId: x"),
+        *("image", "notebook", "pdf", "parts", "file_unchanged", "content", "count", "insert", "delete", "code"),
+        *("1\ta\n2\tb", "     1→x", "No files found", "a.py:3", "(", "a*", "x\ny", '{"cells": [{}]}', "\ud800"),
+        '<cell id="a"><cell_type>markdown</cell_type># Title</cell id="a">\n<cell id="b">x</cell id="b">\n\ny\n',
+        "<system-reminder>\nBe careful.\n</system-reminder>\n",
+        "<persisted-output>\nx\n</persisted-output>",
+    ]
 )
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.just(10**400)
 
@@ -202,3 +226,20 @@ def test_no_content_of_a_call_makes_a_drawing_raise(module: ModuleType, tool: An
     for node in drawn:
         check(node)
     tools.left_out(tool_call, drawn)
+
+
+@settings(max_examples=examples(300))
+@given(st.sampled_from(ROWS), TEXTS, LEAVES | st.lists(LEAVES, max_size=2), st.data())
+def test_a_field_of_another_type_never_raises(row: Row, key: str, value: Any, data: st.DataObject) -> None:
+    def spoiled(original: Any) -> Any:
+        if not isinstance(original, dict) or not original:
+            return value if original is None else original
+        name = data.draw(st.sampled_from(sorted(original)))
+        inner = original[name]
+        return {**original, key: value, name: spoiled(inner) if isinstance(inner, dict) else value}
+
+    old = row[1]
+    one = ToolCall(old.name, spoiled(old.raw_input), result=old.result, data=spoiled(old.data))
+    assert "\n" not in tools.tool_for(one.name).title(one)
+    for node in tools.tool_for(one.name).draw(one):
+        check(node)
