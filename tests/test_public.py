@@ -146,19 +146,26 @@ def test_importing_the_library_loads_little() -> None:
 
 @one_in(2)
 @pytest.mark.parametrize(
-    ("words", "unwanted"),
+    ("words", "most", "unwanted"),
     [
-        ("--help", {"msgspec", "rich", "json", "dataclasses", "reread.session", "reread.disk", "reread.recording"}),
+        (
+            "--help",
+            31,
+            {"msgspec", "rich", "json", "dataclasses", "pathlib", "reread.session", "reread.disk", "reread.recording"},
+        ),
         (
             "--demo ls",
-            {"tantivy", "lzma", "reread.session", "reread.reports", "reread.model", "reread.records.decode"},
+            62,
+            {"tantivy", "lzma", "reread.session", "reread.reports", "reread.model", "reread.records"},
         ),
         (
             "--demo search jitter",
+            130,
             {"rich", "subprocess", "reread.reports", "reread.records.types", "reread.model.conversation"},
         ),
         (
             "--demo show d2a94e17",
+            194,
             {"tantivy", "importlib.metadata", "hashlib", "reread.index", "reread.history", "reread.reports"}
             | {
                 "reread.records.types",
@@ -167,13 +174,19 @@ def test_importing_the_library_loads_little() -> None:
                 "pygments.lexers.python",
             },
         ),
-        (f"check {SAMPLES}", {"rich", "tantivy", "reread.reports.secrets_report"}),
+        (f"check {SAMPLES}", 194, {"rich", "tantivy", "reread.reports.secrets_report"}),
         *(
-            (verb, {"rich", "hashlib", "tempfile", "reread.session", "reread.model", "reread.tools"})
-            for verb in ("--demo stats", "--demo usage --by cache", "--demo advise")
+            (verb, most, {"rich", "hashlib", "tempfile", "reread.session", "reread.model", "reread.tools"})
+            for verb, most in (
+                ("--demo stats", 90),
+                ("--demo usage --by cache", 89),
+                ("--demo advise", 111),
+            )
         ),
+        ("--demo usage", 89, {"tantivy", "hashlib", "reread.session", "reread.model", "reread.records.decode"}),
         (
             "--demo usage --json",
+            88,
             {
                 "rich",
                 "tantivy",
@@ -186,13 +199,16 @@ def test_importing_the_library_loads_little() -> None:
         ),
     ],
 )
-def test_verbs_load_only_what_they_need(words: str, unwanted: set[str]) -> None:
+def test_verbs_load_only_what_they_need(words: str, most: int, unwanted: set[str]) -> None:
+    """Each verb, run again, loads at the most so many modules of reread, and none of the unwanted."""
     run = f"import sys; sys.argv = ['reread', *{words.split()}]\nfrom reread import cli\n"
-    never = {"watchfiles", "asyncio", "starlette", "reread.redaction"}
+    never = {"watchfiles", "asyncio", "starlette", "reread.redaction", "reread.storage.services"}
     never |= {"click.shell_completion", "reread.storage.bucket"}
     code = f"{run}try: cli.main()\nexcept SystemExit: pass"
     modules_after(code)  # derives what it needs
-    assert not (unwanted | never) & modules_after(code)
+    loaded = modules_after(code)
+    assert (unwanted | never) & loaded == set()
+    assert len({name for name in loaded if name.startswith("reread.")}) <= most
 
 
 def annotations(thing: object, owner: object = None) -> Iterator[str]:
