@@ -68,20 +68,20 @@ class Recall:
         self._reader, self._scope = reader, IndexScope(reader, self._files, {})
 
     def ask(self, prompt: str, evidence: Evidence) -> Found:
-        from reread.disk import layout
+        from reread.disk.agent_files import session_file
         from reread.index.compile import IndexScope
         from reread.index.query import Kinds, Words, is_question_word
         from reread.index.terms import words
 
         said = IndexScope(self._reader, self._files, {}, [Kinds(frozenset(evidence.kinds))])
-        count = len({layout.session_file(path) for path in self._reader.cursors})
+        count = len({session_file(path) for path in self._reader.cursors})
         whole, near = 0.0, defaultdict[str, list[tuple[int, str, float]]](list)
         for word in dict.fromkeys(words(prompt)):
             stem = ENDING.sub("", word) if evidence.stems else word
             leaf = Words((stem,), prefix=stem != word)
             if is_question_word(Words((word,))):
                 continue
-            having = len(set(map(layout.session_file, self._scope.count_by_file(self._scope.every([leaf])))))
+            having = len(set(map(session_file, self._scope.count_by_file(self._scope.every([leaf])))))
             weight = math.log(1 + (count - having + 0.5) / (having + 0.5))
             whole += weight
             if 0 < having <= max(1.0, evidence.rare * count):
@@ -90,7 +90,7 @@ class Recall:
                     near[self._reader.path_of(place.file) or ""].append((place.line, stem, weight))
         best: dict[str, tuple[float, int]] = {}
         for path, places in near.items():
-            session = Path(layout.session_file(path)).stem
+            session = Path(session_file(path)).stem
             for line, _, _ in places:
                 here = {stem: weight for at, stem, weight in places if 0 <= at - line <= evidence.lines}
                 best[session] = max(best.get(session, (0.0, 0)), (sum(here.values()) / whole, len(here)))

@@ -131,8 +131,8 @@ def make(folder: Path, scale: float, months: int) -> Path:
 
 def page(folder: str) -> None:
     """Ask for each report and the page in this process, then again; print CPU and wall seconds of each."""
+    from reread.addons.team.page import GROUPS, team_page
     from reread.addons.team.reports import team
-    from reread.server.reports import GROUPS, team_page
 
     opened, span = team(folder), {"since": "2026-10-05", "until": "2027-01-03"}
     week = date(2026, 12, 15)
@@ -141,10 +141,13 @@ def page(folder: str) -> None:
         "cache breaks": lambda: opened.cache_breaks(**span),
         "budgets": lambda: opened.budgets(now=datetime(2026, 12, 20, tzinfo=UTC)),
         "statistics": lambda: opened.stats(**span),
-        "page": lambda: team_page(opened, {"by": "model", "quarter": "2026-Q4"}),
+        "page": lambda: team_page({"team": opened}, {"by": "model", "quarter": "2026-Q4"}),
         "digest": lambda: opened.digest(week=week, now=datetime(2026, 12, 21, tzinfo=UTC)),
         **{f"usage by {by}": lambda by=by: opened.usage(by=by, **span) for by in ("person", "machine", "team")},
-        **{f"page by {by}": lambda by=by: team_page(opened, {"by": by, "quarter": "2026-Q4"}) for by in GROUPS},
+        **{
+            f"page by {by}": lambda by=by: team_page({"team": opened}, {"by": by, "quarter": "2026-Q4"})
+            for by in GROUPS
+        },
     }
     for again in ("", "again "):
         for name, work in works.items():

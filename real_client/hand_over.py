@@ -206,7 +206,7 @@ def main() -> int:
     for kind, id in ids.items():
         with reread.open(next((one.config / "projects").glob(f"*/{id}.jsonl"))) as session:
             turn = next(turn.index for turn in session.turns if turn.prompt and NEXT in turn.prompt.text) - 1
-        cuts[kind] = one.resume(id, "--at", str(turn), "--in", one.project)
+        cuts[kind] = one.resume(f"{id}:{turn}", "--in", one.project)
     report("cut at a turn", one.go_on(cuts))
     print(f"Claude Code {installed_version(client)}: {len(kinds)} sessions, in {scratch}")
     return 1 if failed else 0

@@ -115,7 +115,7 @@ def _canonical(body: dict[str, Any]) -> bytes:
     return canonical(out)
 
 
-def _differences(message: reread.Message, one: dict[str, Any]) -> Iterator[str]:
+def _differences(message: reread.value_types.Message, one: dict[str, Any]) -> Iterator[str]:
     place, said, usage = f"{one['script']} turn {one['turn']}", one["message"], message.usage
     told = said["usage"]
     facts = {

@@ -116,7 +116,7 @@ GUARDS = [
     ),
     Guard("storage/safe_open.py", "check_regular(os.fstat(descriptor).st_mode, path)", "pass", REGULAR),
     Guard("storage/safe_open.py", "if os.path.exists(path):", "if False:", REGULAR),
-    Guard("storage/safe_open.py", "above.mkdir(mode=PRIVATE_FOLDER", "above.mkdir(mode=0o755", REGULAR),
+    Guard("storage/safe_open.py", "os.mkdir(one, PRIVATE_FOLDER)", "os.mkdir(one)", REGULAR),
     Guard(
         "storage/safe_open.py",
         "PRIVATE_FILE, PRIVATE_FOLDER = 0o600",
@@ -124,7 +124,7 @@ GUARDS = [
         f"{REGULAR} tests/test_disk_cache.py",
     ),
     Guard("storage/safe_open.py", "or status.st_uid == os.geteuid()", "or True", STORE),
-    Guard("storage/safe_open.py", 'flags | getattr(os, "O_NOFOLLOW", 0)', "flags", STORE),
+    Guard("storage/safe_open.py", "open_descriptor(path, flags | _NO_LINK)", "open_descriptor(path, flags)", STORE),
     Guard("storage/safe_open.py", "if size > largest:", "if False:", f"{STORE} {REGULAR}"),
     Guard("disk/cache.py", "if size > LARGEST:", "if False:", STORE),
     Guard("disk/cache.py", " and _has_only_tables(database)", "", STORE),
@@ -178,8 +178,8 @@ GUARDS = [
     Guard("dataset/sql.py", "open_plain(path).close()", "pass", f"{TABLES} -k damaged"),
     Guard("disk/cache.py", '"PRAGMA secure_delete = ON"', '"PRAGMA secure_delete = OFF"', "tests/test_disk_cache.py"),
     Guard("git/command.py", '"core.hooksPath": os.devnull,', "", REVIEW),
-    Guard("reports/status_line.py", 'O_TRUNC | getattr(os, "O_NOFOLLOW", 0)', "O_TRUNC", STATUS_LINE),
-    Guard("reports/status_line.py", "if not _is_own(os.stat(folder)):", "if False:", STATUS_LINE),
+    Guard("reports/status_line.py", "open_no_link(path, ", "os.open(path, ", STATUS_LINE),
+    Guard("reports/status_line.py", "make_own_folder(os", "str(os", STATUS_LINE),
     Guard(
         "session/saved_fold.py",
         "        target.chmod(0o600)\n",

@@ -35,7 +35,7 @@ SESSION_ARGUMENT = """\
 A SESSION is a path, a session id or the beginning of one, or `latest`; without one, most verbs take the latest, and
 with `--project shop` the latest of that project. Verbs that only read a session also take `-`, standard input, except
 `serve`, `stats` and `advise`. Sessions are those in `$CLAUDE_CONFIG_DIR` or, if it is not set, in `~/.claude` and
-`~/.config/claude`, those of the Claude desktop app and Cowork (not with `--no-desktop`), and those that were
+`~/.config/claude`, those of the Claude desktop app and Cowork (not with `REREAD_DESKTOP=0`), and those that were
 [kept](keep.md) or [captured](capturing.md). `--root DIR` reads those in DIR or a bucket
 instead, and `--demo` the bundled samples. Both may come before or after the verb. `reread-claude` is [a
 fake `claude`](fake-claude.md) for the tests of programs that run it.
@@ -53,7 +53,10 @@ fake `claude`](fake-claude.md) for the tests of programs that run it.
 DOCS = Path(__file__).parent.parent / "docs"
 
 PUBLIC = frozenset(dir(reread)) - {"__version__", "plugins", "tool_types", "value_types"}
-MODEL = ("Turn", "Message", "Call", "Agent", "Branch", "Compaction", "Conversation", "Fate", "Record", "Line")
+MODEL = tuple(
+    f"value_types.{name}"
+    for name in ("Turn", "Message", "Call", "Agent", "Branch", "Compaction", "Conversation", "Fate", "Record", "Line")
+)
 BLOCKS = sorted(
     (
         thing
@@ -66,7 +69,15 @@ BLOCKS = sorted(
 CHOICES = sorted(name for name, thing in vars(choices).items() if get_origin(thing) is Literal)
 """The closed choices of arguments."""
 ORDER = {
-    "Reading": ("open", "Session", "value_types.Address", "sessions", "Header", "tag_sessions", "archive_sessions"),
+    "Reading": (
+        "open",
+        "Session",
+        "value_types.Address",
+        "sessions",
+        "value_types.Header",
+        "tag_sessions",
+        "archive_sessions",
+    ),
     "Searching": ("search", "value_types.Hits", "value_types.Hit"),
     "The model": (*MODEL, "value_types.ApiFacts", "plugins.Outcome"),
     "Files": (
@@ -123,7 +134,7 @@ ORDER = {
     ),
     "Tools": ("tool_types",),
     "Blocks": tuple(f"value_types.{struct.__name__}" for struct in BLOCKS),
-    "Live": ("follow", "value_types.ChangeStream", "Change", "Decoder", "now", "value_types.LiveSession"),
+    "Live": ("follow", "value_types.ChangeStream", "value_types.Change", "Decoder", "now", "value_types.LiveSession"),
     "Every morning": (
         "budgets",
         "value_types.BudgetState",
@@ -146,7 +157,7 @@ ORDER = {
         *(f"addons.team.values.{name}" for name in ("TeamDigest", "Writer")),
         "dataset.chain.ChainFinding",
     ),
-    "Checking": ("check", "Finding"),
+    "Checking": ("check", "value_types.Finding"),
     "Counting": (
         "usage",
         "value_types.Report",
@@ -154,11 +165,7 @@ ORDER = {
         "value_types.Row",
         "cache_breaks",
         "value_types.CacheBreak",
-        "Usage",
-        "value_types.UsageRow",
-        "value_types.UsageFields",
-        "value_types.CacheCreationFields",
-        "value_types.ServerToolFields",
+        "value_types.Usage",
         "value_types.Prices",
         "value_types.PricedModel",
         "value_types.Price",
@@ -179,14 +186,13 @@ ORDER = {
     "Sharing": (
         "export",
         "redact",
-        "Redaction",
+        "value_types.Redaction",
         "value_types.SensitiveText",
         "value_types.Occurrence",
         "value_types.RemovalManifest",
         "value_types.Removal",
         "value_types.Omission",
         "value_types.DropCounts",
-        "value_types.DecisionStore",
         "secrets",
         "value_types.SecretsReport",
         "value_types.FileSecrets",
@@ -248,9 +254,10 @@ ORDER = {
 }
 """The public names by what they are for, and the types that they give."""
 INTERNAL = {
+    "Redaction": "store",
     "FakeApi": "answer cassette player session start stop token",
     "Client": "words",
-    "Message": "bodies partial prints seen usage_records usage_rows",
+    "Message": "bodies partial prints rows seen usage_records usage_rows",
     "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",
     "Agent": "call_id depth from_progress name_call set_lines set_meta stats",
     "Conversation": "bodies inline_agents is_on link_agents marks messages_by_id owner request_parts set_agents "
@@ -261,7 +268,6 @@ INTERNAL = {
     "FileVersion": "load load_before load_hunks step",
     "ChangeStream": "start",
     "Stats": "add_call add_response add_turn",
-    "DecisionStore": "keep_map read_map",
     "Metadata": "note note_state",
     "Ledger": "add change code explain_agent explain_attached explain_call explain_message explain_record "
     "explain_repeat",
@@ -621,7 +627,7 @@ Schema of both. The JSON is encoded from the types that this page and the schema
 
 `version` is {version}. A new field does not change it; a field that is removed or changes its meaning does. So ignore
 fields that you do not know. Every field is present, unless its meaning says when it is absent, and is `null` if it is
-unknown. `--turns`, `--path`, `--only` and the other options of `show` choose what the lists hold.
+unknown. `--turns`, `--omit`, `--only` and the other options of `show` choose what the lists hold.
 
 ```
 reread show latest --json | jq '.turns[].prompt.text'

@@ -459,16 +459,17 @@ AMPLIFIERS: dict[str, Callable[[], bytes]] = {
 }  # fmt: skip
 
 VERBS: dict[str, str] = {
-    **{f"show {more}": f"show PATH {more}" for more in ("--full", "--json", "--request=latest --full")},
+    **{f"show {more}": f"show PATH {more}" for more in ("--full", "--json")},
     **{
         more: f"{more} PATH"
         for more in ("context --json", "check --json", "files", "diff --json", "stats --by=tool,day")
     },
     **{f"export -f {form}": f"export PATH -f {form} -o OUT" for form in ("html", "markdown", "otlp")},
-    "show --request --json": "show PATH --request=latest --json",
+    "show a request --full": "show PATH:reqlatest --full",
+    "show a request --json": "show PATH:reqlatest --json",
     "diff of requests": "diff PATH:req1 PATH:req2",
-    "file": f"file {FILE} --at PATH",
-    "usage": "usage PATH --by=day --no-cache",
+    "file": f"file {FILE} PATH",
+    "usage": "usage PATH --by=day",
     "tables": "--root ROOT tables -o TABLES --text",
     "search": "--root ROOT search hi",
 }

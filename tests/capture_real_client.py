@@ -117,23 +117,23 @@ def main() -> None:
     report = {
         "plain": capture("talk", "One [[SCN:plain]]"),
         "resumed": reread("resume", "talk", "Two [[SCN:bash_ok]]"),
-        "replayed": reread("replay", "talk", "--instant"),
+        "replayed": reread("replay", "talk", "--speed=instant"),
         "shown": reread("show", "talk", "--no-pager"),
         "values": reread("show", "talk", "--format", "json"),
         "usage": reread("usage", "--json"),
-        "listed": reread("ls", "--captured", "--json"),
+        "listed": reread("ls", "--only", "captured", "--json"),
         "checked": reread("check", "--json", "talk"),
         "error": capture("error", "Fail [[SCN:api_400]]"),
         "error_values": reread("show", "error", "--format", "json"),
         "interrupted": capture("interrupted", SLEEP, on_tool(lambda child: child.send_signal(signal.SIGINT))),
-        "interrupted_replayed": reread("replay", "interrupted", "--instant"),
+        "interrupted_replayed": reread("replay", "interrupted", "--speed=instant"),
         "killed": capture("killed", SLEEP, on_tool(kill_client)),
         "killed_values": reread("show", "killed", "--format", "json"),
         "once": [fake("-p", "Once [[SCN:plain]]", record=record) for record in (True, True, False)],
         "once_talk": [
             fake(*MESSAGES, stdin=messages("Talk [[SCN:bash_ok]]"), record=record) for record in (True, True, False)
         ],
-        "once_stored": reread("replay", "once", "--instant"),
+        "once_stored": reread("replay", "once", "--speed=instant"),
     }
     print(json.dumps(report))
 

@@ -217,15 +217,15 @@ def digests(tree: list[str]) -> list[FileDigest]:
     return [FileDigest(digest(text.encode()), f"/{n}.jsonl", session="s") for n, text in enumerate(tree)]
 
 
-def report(files: list[FileDigest], *by: str) -> dict[tuple[str | None, ...], reread.Usage]:
+def report(files: list[FileDigest], *by: str) -> dict[tuple[str | None, ...], reread.value_types.Usage]:
     prices, groups = bundled_prices(), dict[Any, list[UsageEntry]]()
     for entry in resolve(files, prices):
         groups.setdefault(tuple(getattr(entry, name) for name in by), []).append(entry)
     return {group: sum_entries(entries, prices).to_usage() for group, entries in groups.items()}
 
 
-def totals(tree: list[str]) -> reread.Usage:
-    return report(digests(tree)).get((), reread.Usage())
+def totals(tree: list[str]) -> reread.value_types.Usage:
+    return report(digests(tree)).get((), reread.value_types.Usage())
 
 
 @given(text=files, data=st.data())
@@ -349,5 +349,5 @@ def test_a_session_has_the_usage_of_the_report(tmp_path: Path) -> None:
     counted = usage_of(reread.usage(path, cache=False).totals)
     assert session.usage == counted
     assert session.conversation.usage == counted
-    assert sum((turn.usage for turn in session.turns), reread.Usage()) == counted
+    assert sum((turn.usage for turn in session.turns), reread.value_types.Usage()) == counted
     assert counted.cost_usd == (40 * 4 + (1 + 3 + 5 + 7) * 20) / 1e6

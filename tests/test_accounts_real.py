@@ -60,10 +60,10 @@ def counted(scenario: Path) -> dict[str, UsageEntry]:
 
 
 @cache
-def totals(scenario: Path, *, with_streams: bool = False, with_transcripts: bool = True) -> reread.Usage:
+def totals(scenario: Path, *, with_streams: bool = False, with_transcripts: bool = True) -> reread.value_types.Usage:
     files = transcripts(scenario) if with_transcripts else []
     files += plain.streams(scenario) if with_streams else []
-    return reread.usage(*files, cache=False).totals if files else reread.Usage()
+    return reread.usage(*files, cache=False).totals if files else reread.value_types.Usage()
 
 
 def api_usage(scenario: Path) -> dict[str, dict[str, Any]]:
@@ -165,7 +165,7 @@ def test_a_session_has_the_usage_of_the_report(scenario: Path) -> None:
         report = usage_of(reread.usage(path, cache=False).totals)
         assert session.usage == report
         threads = [session.conversation, *session.agents.values()]
-        parts = sum((thread.usage for thread in threads), reread.Usage())
+        parts = sum((thread.usage for thread in threads), reread.value_types.Usage())
         if scenario.name != "tui_basic":
             assert (parts.responses, parts.tokens) == (report.responses, report.tokens)
             assert parts.cost_usd == report.cost_usd

@@ -409,7 +409,9 @@ class TestCore:
             for form in named_parts("formats"):
                 assert f"'{form}' is not one of" in self.refused(site, "--demo", "export", "8c1f", "-f", form)
             shutil.copy(EXAMPLE / "bot.jsonl", site / "run.jsonl")
-            assert "is not a run that an installed add-on can read" in self.refused(site, "adopt", "run.jsonl")
+            assert "is not a run that an installed add-on can read" in self.refused(
+                site, "capture", "--from", "run.jsonl"
+            )
             run(site, "reread", "--demo", "export", "8c1f", "--redact", "-o", "it.json", site=site)
             tests = [str(Path(__file__).parent / name) for name in OF_THE_CORE]
             run(site, "pytest", "-q", "-p", "no:cacheprovider", "-c", str(HOME / "pyproject.toml"), *tests, site=site)

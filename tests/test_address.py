@@ -27,8 +27,8 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 INLINE = next(SAMPLES.glob("projects/*/f27b5c90*.jsonl"))
 ADDRESS = "8c1f:1"
 WORDS = {
-    "file": ["file", "backoff.py", "--at", ADDRESS],
-    "resume": ["resume", ADDRESS, "--print", "--in", "."],
+    "file": ["file", "backoff.py", ADDRESS],
+    "resume": ["resume", ADDRESS, "--dry-run", "--in", "."],
     "search": ["search", "jitter", "--without", ADDRESS],
     "share": ["share", ADDRESS, "-o", "it.md"],
 }
@@ -269,7 +269,7 @@ def test_files_and_differences_of_a_turn_and_a_call() -> None:
 def test_a_request_is_shown_compared_and_explained(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(conversation(2).data)
-    shown = {words: cli("show", *words, "--json").stdout for words in ((f"{path}:req3",), (path, "--request", "3"))}
+    shown = {words: cli("show", *words, "--json").stdout for words in ((f"{path}:req3",), (f"{path}:request-3",))}
     assert len(set(shown.values())) == 1 and json.loads(shown[f"{path}:req3",])["number"] == 3
     assert reread.context(f"{path}:req3").request == reread.context(f"{path}:2.1").request == 3
     assert reread.context(f"{path}:req-latest").request == reread.context(f"{path}:2").request == 4
@@ -280,6 +280,6 @@ def test_a_request_is_shown_compared_and_explained(tmp_path: Path) -> None:
     for use, said in {reread.files: "changes no file", reread.export: "shown by show, context and diff"}.items():
         with pytest.raises(Misuse, match=said):
             use(f"{path}:req3")
-    for words in (["resume", f"{path}:req3", "--print"], ["tail", f"{path}:2.1"], ["tail", f"{path}:req3"]):
+    for words in (["resume", f"{path}:req3", "--dry-run"], ["tail", f"{path}:2.1"], ["tail", f"{path}:req3"]):
         with pytest.raises(Misuse, match=r"Cannot (continue|follow)"):
             cli(*words)

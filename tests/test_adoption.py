@@ -43,7 +43,7 @@ FOREIGN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("header", SESSIONS, ids=lambda header: header.id[:8])
-def test_what_was_exported_comes_back(header: reread.Header, tmp_path: Path) -> None:
+def test_what_was_exported_comes_back(header: reread.value_types.Header, tmp_path: Path) -> None:
     session = reread.open(header)
     file = tmp_path / "trajectory.json"
     document = json.loads(reread.export(session, "atif"))
@@ -74,7 +74,7 @@ def test_a_foreign_run_is_listed_shown_searched_and_counted(tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path))
     file = tmp_path / "runs.jsonl"
     file.write_text(json.dumps(FOREIGN) + "\n" + json.dumps({**FOREIGN, "session_id": "run8"}) + "\n")
-    done = CliRunner().invoke(command, ["adopt", str(file), "--json"])
+    done = CliRunner().invoke(command, ["capture", "--from", str(file), "--json"])
     assert [row["id"] for row in json.loads(done.stdout)] == ["Run/7", "run8"]
     headers = {header.id: header for header in reread.sessions()}
     assert set(headers) >= {"Run/7", "run8"}

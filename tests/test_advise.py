@@ -212,9 +212,9 @@ def test_the_command_line(tmp_path: Path) -> None:
     at = ("--root", str(write_sessions(tmp_path)))
     text = run(*at, "advise").stdout
     assert "1 MCP server was loaded in 3 sessions and never used: up to about 22.5k tokens in each request" in text
-    assert text.startswith("$") and text.endswith("\nNot shown: 1 more, worth ?; --all shows them.\n")
+    assert text.startswith("$") and text.endswith("\nNot shown: 1 more, worth ?; --full shows them.\n")
     assert "\n?: what it costs is not recorded.\n" in text and text.count(" stats --") == 4
-    assert "Not shown" not in run(*at, "advise", "--all").stdout
+    assert "Not shown" not in run(*at, "advise", "--full").stdout
     value = json.loads(run(*at, "advise", "--json").stdout)
     assert value["sessions"] == 3 and len(value["advice"]) == 6
     assert run(*at, "advise", "--project", "/nowhere").returncode == 1

@@ -114,7 +114,7 @@ def test_the_command_line_lists_stars_and_finds_notes(home: Path) -> None:
         return subprocess.run(command, env=environment(home), capture_output=True, text=True, check=True).stdout
 
     Annotations(home / "reread").change("one", starred=True, note="the one with the ceiling")
-    rows: list[Any] = json.loads(ls("--starred", "--json"))
+    rows: list[Any] = json.loads(ls("--only", "starred", "--json"))
     assert [(row["id"], row["starred"], row["note"]) for row in rows] == [("one", True, "the one with the ceiling")]
     listed = ls("--grep", "CEILING")
     assert "★ Prompt one" in listed and "Prompt two" not in listed

@@ -112,8 +112,8 @@ def test_budgets_are_set_shown_replaced_and_removed() -> None:
     assert run("budget", "remove", "--project", "shop").stdout == "Removed: $5.00 per week, shop, opus.\n"
     assert run("budget", "remove", "month").returncode == 1
     assert run("budget", "remove").returncode == 2 and len(stored_budgets()) == 1
-    assert "single ones" in run("budget", "remove", "--all", "--project", "x").stderr
-    assert run("budget", "remove", "--all").stdout == "Removed: $30.00 per day.\n"
+    assert "single ones" in run("budget", "remove", "all", "--project", "x").stderr
+    assert run("budget", "remove", "all").stdout == "Removed: $30.00 per day.\n"
     assert stored_budgets() == []
     assert run("budget", "set").returncode == run("budget", "remove", "year").returncode == 2
 

@@ -25,7 +25,7 @@ def all_calls(session: reread.Session) -> list[Call]:
 class TestSession:
     """Which session a verb is about."""
 
-    @pytest.mark.parametrize("verb", ["show", "export", "resume --print", "replay --instant"])
+    @pytest.mark.parametrize("verb", ["show", "export", "resume --dry-run", "replay --speed=instant"])
     def test_the_newest_one_is_the_default(self, verb: str) -> None:
         assert run("--demo", *verb.split()).stdout == run("--demo", verb.split()[0], "latest", *verb.split()[1:]).stdout
 
@@ -166,27 +166,33 @@ class TestAnswers:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("show HARBOR --raw --turns 2", "Cannot use --raw with --turns: it prints the whole file as it is."),
-        ("show HARBOR --raw -f json", "Cannot use --raw with --format"),
-        ("show HARBOR --raw --errors", "Cannot use --raw with --errors"),
-        ("show HARBOR --no-tools --only tools", "Cannot use --no-tools with --only tools: that would show nothing."),
-        ("show HARBOR --no-tools --tool bash", "Cannot use --no-tools with --tool"),
+        ("show HARBOR -f raw --turns 2", "Cannot use --format with --turns: it prints the whole file as it is."),
+        ("show HARBOR -f raw --json", "Cannot use --json with --format"),
+        ("show HARBOR -f raw --errors", "Cannot use --format with --errors"),
+        (
+            "show HARBOR --omit tools --only tools",
+            "Cannot use --omit tools with --only tools: that would show nothing.",
+        ),
+        ("show HARBOR --omit tools --tool bash", "Cannot use --omit with --tool"),
+        ("show HARBOR --omit words", "Cannot omit 'words'; use thinking, tools, images, agents."),
+        ("show HARBOR --omit agents", "Cannot omit images or agents here"),
+        ("export HARBOR --omit agents", "Cannot omit agents without --redact"),
         ("show HARBOR --only text --errors", "Cannot use --only with --errors"),
         ("export HARBOR -o x.pdf", "Cannot tell the format from 'x.pdf'; use one of .html,"),
         ("export HARBOR -o x", "Cannot tell the format from 'x'"),
         ("export HARBOR HARBOR -o both.html", "become a folder of pages, not a file; use -o both."),
         ("export HARBOR HARBOR -f json -o both", "can only be exported as a folder of pages"),
-        ("export HARBOR --no-images -f json", "Cannot use --no-images with json"),
-        ("replay HARBOR --instant --from 999h", "No line lies in that part; the recording takes "),
-        ("replay HARBOR --instant --speed 2", "Cannot use --instant with --speed"),
-        ("replay HARBOR --full", "Cannot use --full without --pretty"),
-        ("replay HARBOR --run 1 --as-claude -p hi", "Cannot use --as-claude with --run"),
-        ("tail HARBOR --format json -n 3", "Cannot use --format with --last"),
+        ("export HARBOR --omit images -f json", "Cannot omit images from json"),
+        ("replay HARBOR --speed instant --since 999h", "No line lies in that part; the recording takes "),
+        ("replay HARBOR --speed instant --max-gap 2s", "Cannot use --max-gap with --speed instant"),
+        ("replay HARBOR --full", "Cannot use --full without --format terminal"),
+        ("replay HARBOR --since 1s --as-claude -p hi", "Cannot use --as-claude with --since"),
+        ("tail HARBOR --format json -n 3", "Cannot use --format with --limit"),
         ("ls -n 0", "0 is not in the range x>=1"),
         ("usage --prices --csv", "Cannot use --prices with --csv"),
         ("check --schema --drift", "Cannot use --schema with --drift"),
         ("capture --pty -", "Cannot use --pty"),
-        ("capture --full -- true", "Cannot use --full without --pretty"),
+        ("capture --full -- true", "Cannot use --full without --format terminal"),
         ("capture --pertty -- true", "No option --pertty; did you mean"),
         ("shwo", "No command 'shwo'; did you mean `reread show`?"),
         ("cost", "No command 'cost'; did you mean `reread usage`?"),
@@ -195,7 +201,10 @@ class TestAnswers:
         ("--demo diff 8c1f:9", "No turn 9; this session has 5 turns."),
         ("--demo diff 8c1f:0 8c1f:7", "No turn 7; this session has 5 turns."),
         ("show --turnz 2", "No option --turnz; did you mean --turns?"),
-        ("search -F --no-verify", "No option --no-verify; to search for it, write `--` in front of the query."),
+        (
+            "search --match exact --no-verify",
+            "No option --no-verify; to search for it, write `--` in front of the query.",
+        ),
         ("search -xyz", "No option -x; to search for it, write `--` in front of the query."),
         ("show --format pdf", "Run `reread show --help` for help."),
     ],
@@ -210,7 +219,7 @@ def test_what_would_be_ignored_is_refused_in_one_line(words: str, said: str, tmp
     ("typed", "meant"),
     [
         ("grep jitter --json", "search jitter --json"),
-        ("log --flat", "ls --flat"),
+        ("log --sort updated", "ls --sort updated"),
         ("list -n 2", "ls -n 2"),
         ("help", "--help"),
         ("help ls", "ls --help"),

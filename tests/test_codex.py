@@ -64,7 +64,7 @@ def opened(request: pytest.FixtureRequest, version: str, tmp_path: Path) -> Any:
     return open_rollout
 
 
-def result_text(call: reread.Call) -> str:
+def result_text(call: reread.value_types.Call) -> str:
     return content_text(getattr(call.result, "content", None))
 
 
@@ -206,7 +206,7 @@ def test_a_folder_of_rollouts_is_listed_searched_counted_and_kept(tmp_path: Path
         path.stem[-36:] for path in ROLLOUTS if path.parts[-2] == "web-search"
     }
     by_path = reread.usage(root=home).totals
-    done = CliRunner().invoke(command, ["adopt", str(home), "--to", str(tmp_path / "adopted"), "--json"])
+    done = CliRunner().invoke(command, ["capture", "--from", str(home), "--to", str(tmp_path / "adopted"), "--json"])
     assert len(json.loads(done.stdout)) == len(ROLLOUTS)
     adopted = reread.usage(root=tmp_path / "adopted").totals
     assert (by_path.tokens, by_path.responses) == (adopted.tokens, adopted.responses) and adopted.responses == 60

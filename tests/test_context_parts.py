@@ -458,19 +458,18 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_request_is_shown_and_printed_as_json(path: Path) -> None:
-    shown = run("show", str(path), "--request", "latest", "--full").stdout
+    shown = run("show", f"{path}:req-latest", "--full").stdout
     assert "Request 5 of 5" in shown
     assert "verified: the client's digest is equal" in shown
     assert "mcp__tiny__echo" in shown
     assert "\x1b]" not in shown and "\x1b[2J" not in shown
-    value = json.loads(run("show", str(path), "--request", "3", "--format", "json").stdout)
+    value = json.loads(run("show", f"{path}:req3", "--format", "json").stdout)
     request = reread.open(path).requests[2]
     assert (value["number"], value["verified"], value["messages"]) == (3, True, request.messages)
     assert value["cache_marks"][0]["path"] == ["messages", 5, "content", 0]
-    schema = json.loads(run("show", "--schema", "--request", "1").stdout)
+    schema = json.loads(run("show", "latest:req1", "--schema").stdout)
     assert set(schema["$defs"]["RequestValue"]["required"]) == set(value)
-    assert run("show", str(path), "--request", "9").returncode == 1
-    assert run("show", str(path), "--request", "x").returncode == 2
+    assert run("show", f"{path}:req9").returncode == 1
 
 
 def test_two_requests_are_compared(path: Path) -> None:
@@ -492,18 +491,14 @@ def test_the_verb_prints_bars_and_json(path: Path) -> None:
     shown = run("context", f"{path}:1").stdout
     assert "100 tokens" in shown and "Tokens are scaled" in shown and "█" in shown
     assert "came in since the request before" in shown
-    value = json.loads(run("context", str(path), "--request", "2", "--json").stdout)
+    value = json.loads(run("context", f"{path}:req2", "--json").stdout)
     assert value["bytes"] == sum(part["bytes"] for part in value["parts"])
     schema = json.loads(run("context", "--schema").stdout)
     assert set(schema["$defs"]["Context"]["required"]) == set(value)
     assert reread.context(path, request=2).bytes == value["bytes"]
-    assert run("context", str(path), "--request", "99").returncode == 1
-    assert run("context", str(path), "--request", "latest").stdout == run("context", str(path)).stdout
-    assert [run("context", str(path), *words).returncode for words in (["--request", "x"], ["--request", "a:1"])] == [
-        2,
-        2,
-    ]
-    assert run("context", str(path), "--request", "a:1", "--agent", "b").returncode == 2
+    assert run("context", f"{path}:req99").returncode == 1
+    assert run("context", f"{path}:req-latest").stdout == run("context", str(path)).stdout
+    assert run("context", f"{path}:a:req1").returncode == 2
 
 
 @pytest.mark.parametrize("compacted", [False, True])

@@ -7,7 +7,7 @@ import pytest
 
 import reread
 from reread.render.report_table import report_notes
-from reread.reports.cost_parts import cost_parts
+from reread.reports.cost_parts import behind_part, cost_parts
 
 SAMPLES = Path(reread.__file__).parent / "samples"
 
@@ -42,3 +42,21 @@ def test_the_three_causes_that_cost_most_are_named() -> None:
 def test_only_what_is_used_has_a_part() -> None:
     parts = cost_parts(root=SAMPLES, model="no-such-model")
     assert {row["cost_usd"] for row in parts.rows} == {0.0} and parts.causes == [] and not list(report_notes(parts))
+
+
+def test_responses_behind_each_part_add_up_to_it() -> None:
+    parts = cost_parts(root=SAMPLES)
+    for row in parts.rows:
+        found = behind_part(row["part"], root=SAMPLES)
+        costs = [cost for _, cost in found]
+        assert costs == sorted(costs, reverse=True) and all(costs)
+        if row["part"] in ("output", "input", "cache_read"):
+            assert sum(costs) == pytest.approx(row["cost_usd"])
+    written = sum(cost for _, cost in behind_part("cache_first", root=SAMPLES))
+    costs = {row["part"]: row["cost_usd"] for row in parts.rows}
+    assert written == pytest.approx(costs["cache_first"] + costs["cache_again"])
+    again = behind_part("cache_again", root=SAMPLES)
+    for cause in parts.causes:
+        assert sum(row["cause"] == cause["cause"] for row, _ in again) == cause["breaks"]
+        only = behind_part("cache_again", root=SAMPLES, cause=cause["cause"])
+        assert only == [(row, cost) for row, cost in again if row["cause"] == cause["cause"]]

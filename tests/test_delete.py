@@ -127,7 +127,15 @@ def saying(folder: Path, word: str = WORD) -> list[str]:
 
 def use_everything() -> None:
     """Fill every cache with what reread derives from sessions."""
-    for words in (["search", WORD], ["ls"], ["usage"], ["stats"], ["show", ID], ["ls", "--prompts"], ["check", ID]):
+    for words in (
+        ["search", WORD],
+        ["ls"],
+        ["usage"],
+        ["stats"],
+        ["show", ID],
+        ["ls", "--only", "prompts"],
+        ["check", ID],
+    ):
         cli(*words)
 
 
@@ -1018,7 +1026,7 @@ def test_a_full_disk_deletes_nothing(machine: Machine, monkeypatch: pytest.Monke
 
 
 class TestCommand:
-    """`reread delete`, and `ls --trash`."""
+    """`reread delete`, and `ls --only trash`."""
 
     def test_it_names_every_file_and_line_and_asks(self, machine: Machine) -> None:
         before = state(machine.config)
@@ -1064,9 +1072,9 @@ class TestCommand:
     def test_sessions_are_chosen_as_in_ls(self, machine: Machine) -> None:
         assert cli("delete", "--grep", "say 1", "--yes").exit_code == 0
         assert [one.session for one in reread.trash()] and len({one.batch for one in reread.trash()}) == 1
-        listed = json.loads(cli("ls", "--trash", "--json").stdout)
+        listed = json.loads(cli("ls", "--only", "trash", "--json").stdout)
         assert {one["session"] for one in listed} == {ID, OTHER}
-        assert ID[:8] in cli("ls", "--trash").stdout
+        assert ID[:8] in cli("ls", "--only", "trash").stdout
         assert cli("delete", "--undo").exit_code == 0 and reread.trash() == []
         assert cli("delete", "--grep", "nothing", "--yes").exit_code == 1
         with pytest.raises(Misuse, match="No session to delete"):
@@ -1082,7 +1090,7 @@ def test_a_manifest_that_cannot_be_read_is_no_empty_trash(machine: Machine) -> N
         reread.trash()
     with pytest.raises(reread.Unreadable, match="Cannot read"):
         reread.undo_delete()
-    said = cli("ls", "--trash")
+    said = cli("ls", "--only", "trash")
     assert "Cannot read" in said.stderr and "the trash is empty" not in said.stderr
     told = list[str]()
     reread.delete(OTHER, on_error=lambda error: told.append(str(error)))  # in nobody's way

@@ -257,13 +257,13 @@ def test_a_captured_conversation_is_read_and_continued(home: Path, version: str)
         f"Said in {version}",
         ["answer 1", "two"],
     )
-    assert run("replay", "talk", "--instant").stdout.splitlines()[-1] == line
+    assert run("replay", "talk", "--speed=instant").stdout.splitlines()[-1] == line
 
 
 @only_03
 def test_what_is_in_the_trash_is_put_back(home: Path, tmp_path: Path) -> None:
     prompts = tmp_path / "claude" / "history.jsonl"
-    assert TRASHED[:8] in run("ls", "--trash", home=tmp_path / "claude").stdout
+    assert TRASHED[:8] in run("ls", "--only", "trash", home=tmp_path / "claude").stdout
     done = run("delete", "--undo", home=tmp_path / "claude")
     assert done.returncode == 0, done.stderr
     assert numbers(tmp_path / "claude" / PROJECT / f"{TRASHED}.jsonl") == list(range(6))

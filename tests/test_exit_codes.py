@@ -44,7 +44,7 @@ NOTHING = {
     "ls": ["--project", "harbr"],
     "search": ["zyzzyva"],
     "show": ["--project", "harbr"],
-    "context": ["--request", "3"],
+    "context": ["latest:req3"],
     "diff": ["latest:req4"],
     "tail": ["--project", "harbr"],
     "files": ["--file", "bakoff.py"],
@@ -60,7 +60,6 @@ NOTHING = {
 """What matches nothing, by the verbs that exit with 1 then."""
 FOUND = {
     "check": "torn.jsonl",
-    "secrets": "secret.jsonl",
     "keep": "tested with the archive, in test_keep.py",
     "now": "tested with running processes, in test_now.py",
     "statusline": "tested with settings, in test_status_line.py",
@@ -68,7 +67,6 @@ FOUND = {
     "digest": "tested in test_digest.py",
     "rerun": "tested with the real client, in tests_rerun",
     "review": "tested in test_review.py",
-    "note": "tested in test_review.py",
     "tables": "tested with a bucket, in test_team.py",
 }
 """What the others that exit with 1 find."""
@@ -124,7 +122,7 @@ def test_findings_exit_with_1(run: Run, tmp_path: Path) -> None:
     (tmp_path / "torn.jsonl").write_text('{"type":"user","uuid":"u"\n' * 2)
     (tmp_path / "secret.jsonl").write_text(SECRET)
     assert run("check", "torn.jsonl")[0] == 1
-    assert run("secrets", "secret.jsonl")[0] == 1
+    assert run("share", "--check", "secret.jsonl")[0] == 1
     assert run("share", "secret.jsonl", "-o", "x.md")[0] == 3
 
 

@@ -6,7 +6,7 @@ import pytest
 from batches import table
 
 import reread
-from reread.history.file_patches import call_patch, only_reads, patched_text
+from reread.history.patches import call_patch, only_reads, patched_text
 from reread.recording.adoption import adopt
 from reread.tools.patch import patched_files
 

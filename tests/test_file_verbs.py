@@ -69,21 +69,21 @@ def test_a_session_without_changes_says_so() -> None:
 
 def test_file_gives_a_version_back(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
-    output("file", "crlf.txt", "--at", f"{recorded('rewind')}:1", "-o", target)
+    output("file", "crlf.txt", f"{recorded('rewind')}:1", "-o", target)
     assert target.read_bytes() == LINES.replace("line 1\n", "line one\n").replace("\n", "\r\n").encode()
-    done = run("file", "b.txt", "--at", f"{recorded('hand')}:0")
+    done = run("file", "b.txt", f"{recorded('hand')}:0")
     assert done.stdout == LINES and "how lines end" in done.stderr
-    done = run("file", "b.txt", "--at", f"{recorded('hand')}:1")
+    done = run("file", "b.txt", f"{recorded('hand')}:1")
     assert "outside the session changed this file before turn 2" in done.stderr
-    value = json.loads(output("file", "b.txt", "--at", f"{recorded('hand')}", "--json"))
+    value = json.loads(output("file", "b.txt", f"{recorded('hand')}", "--json"))
     assert value["known"] and value["text"].startswith("line one\n") and not value["exact"]
 
 
 def test_file_says_what_is_not_known_and_what_is_not_there() -> None:
-    done = run("file", "later.txt", "--at", str(recorded("rewind")))
+    done = run("file", "later.txt", str(recorded("rewind")))
     assert "There is no file" in str(done.exception) and done.stdout == ""
     old = next((RECORDED.parent / "1.0.128" / "notebooks").glob("projects/*/*.jsonl"))
-    done = run("file", "nb.ipynb", "--at", str(old))
+    done = run("file", "nb.ipynb", str(old))
     assert "not known" in str(done.exception) and done.stdout == ""
     with pytest.raises(NotFound, match="run `reread files`"):
         reread.file("nothing.txt", str(recorded("hand")))

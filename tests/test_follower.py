@@ -23,13 +23,13 @@ class Watcher:
     """Follows in a thread and keeps what it heard."""
 
     def __init__(self, source: Any) -> None:
-        self.changes: list[reread.Change] = []
+        self.changes: list[reread.value_types.Change] = []
         self._stop = threading.Event()
         stream = reread.follow(source, stop=self._stop, heartbeat=100)  # what is written from here on is told
         self._thread = threading.Thread(target=lambda: self.changes.extend(stream))
         self._thread.start()
 
-    def wait(self, holds: Callable[[list[reread.Change]], bool]) -> None:
+    def wait(self, holds: Callable[[list[reread.value_types.Change]], bool]) -> None:
         end = time.monotonic() + PATIENCE
         while not holds(self.changes):
             assert time.monotonic() < end, [(c.kind, c.line) for c in self.changes]
@@ -259,7 +259,7 @@ def test_what_happens_is_reported_at_once_however_the_file_was_named(
     stop.set()
 
 
-def agents_heard(changes: Iterator[reread.Change]) -> list[str]:
+def agents_heard(changes: Iterator[reread.value_types.Change]) -> list[str]:
     return [change.agent.id for change in changes if change.agent]
 
 
@@ -374,7 +374,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def heard_of(changes: list[reread.Change]) -> list[tuple[str, int, str | None]]:
+def heard_of(changes: list[reread.value_types.Change]) -> list[tuple[str, int, str | None]]:
     """The session, line and agent of each change."""
     return [(c.session.path.stem, c.line, c.agent and c.agent.id) for c in changes if c.session and c.session.path]
 

@@ -70,7 +70,7 @@ def written_out(place: str, folder: Path) -> reread.Session:
     return reread.open(files[0][0])
 
 
-def texts(messages: list[reread.Message]) -> list[str]:
+def texts(messages: list[reread.value_types.Message]) -> list[str]:
     """Return the texts of the messages."""
     return [message.text for message in messages]
 

@@ -24,12 +24,12 @@ ENOUGH = 1.0
 FILE = "/work/app/main.py"
 START = 1_760_000_000
 VERBS = """
-ls --json | ls | usage --by session | usage --by cache | stats | stats --list | check | search needle3 | advise --all
-digest --since 2020 | now --once | budget | keep | secrets | sql SELECT~count(*)~FROM~calls
+ls --json | ls | usage --by session | usage --by cache | stats | stats --list | check | search needle3 | advise --full
+digest --since 2020 | now | budget | keep | share --check | sql SELECT~count(*)~FROM~calls
 delete --dry-run --since 2020 | delete --yes --since 2020 | tag SESSION x
 show --no-pager SESSION | show --no-pager --full SESSION | show -f markdown --full SESSION | show -f json SESSION
-show --raw SESSION | files SESSION | diff SESSION | diff SESSION SESSION | context SESSION | brief SESSION
-resume --print SESSION | replay --instant SESSION | export -f html -o /dev/null SESSION
+show -f raw SESSION | files SESSION | diff SESSION | diff SESSION SESSION | context SESSION | brief SESSION
+resume --dry-run SESSION | replay --speed=instant SESSION | export -f html -o /dev/null SESSION
 export -f html --full -o /dev/null SESSION | share -f markdown -o /dev/null --replace-likely SESSION
 """
 ROUTES = """

@@ -171,7 +171,7 @@ def test_a_proxy_signs_people_in() -> None:
     assert request(HOST, ann, query_string=b"token=guess", **signed)[0] == 401, "a wrong token is told"
     assert request(HOST, ann, query_string=b"token=sesame", **signed)[0] == 303
     assert request(HOST, ann, peer=None, **signed)[0] == 401
-    with pytest.raises(Misuse, match="--proxy"):
+    with pytest.raises(Misuse, match="--sign-in HEADER@ADDRESS"):
         serve(host="0.0.0.0", sign_in=own)
 
 

@@ -20,12 +20,11 @@ from session_home import ID, Machine, line, write
 import reread
 from reread.base import jsontext
 from reread.cli import reread as command
-from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.handover.cut import with_slug
 from reread.handover.session_files import running
 from reread.storage.atomic import NewFile
-from reread.storage.kept_names import generation_path
+from reread.storage.kept_names import SESSION_UUID, generation_path
 
 STEPS = ("os.link", "os.rename", "os.mkdir", "os.remove", "open")
 

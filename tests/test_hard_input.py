@@ -151,7 +151,7 @@ def test_chunks_of_any_size_give_the_same_records(name: str, size: int) -> None:
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
     got = [record for chunk in chunks for record in parts.feed(chunk)] + parts.flush()
 
-    def facts(records: list[reread.Record]) -> list[tuple[object, ...]]:
+    def facts(records: list[reread.value_types.Record]) -> list[tuple[object, ...]]:
         return [(r.type, r.line, r.offset, r.raw) for r in records]
 
     assert facts(got) == facts(expected)

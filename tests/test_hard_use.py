@@ -96,7 +96,9 @@ class TestMessages:
 
     @one_in(3)
     @FULL
-    @pytest.mark.parametrize("verb", ["show d2a9 --raw", "show d2a9", "ls", "check --schema", "replay d2a9 --instant"])
+    @pytest.mark.parametrize(
+        "verb", ["show d2a9 --format=raw", "show d2a9", "ls", "check --schema", "replay d2a9 --speed=instant"]
+    )
     def test_report_that_standard_output_is_full(self, verb: str) -> None:
         done = shell(f"reread --demo {verb} >/dev/full")
         assert done.returncode == 2
@@ -104,7 +106,7 @@ class TestMessages:
 
     @FULL
     def test_report_that_buffered_output_cannot_be_written(self, folder: Path) -> None:
-        done = shell(f"reread show {folder / 'one.jsonl'} --raw >/dev/full")
+        done = shell(f"reread show {folder / 'one.jsonl'} -f raw >/dev/full")
         assert done.returncode == 2 and b"No space left on device" in done.stderr
 
     @FULL
@@ -123,7 +125,7 @@ class TestMessages:
 @POSIX
 class TestStreams:
     @one_in(3)
-    @pytest.mark.parametrize("verb", ["show d2a9 --raw", "show d2a9", "ls --json", "--help", "check --schema"])
+    @pytest.mark.parametrize("verb", ["show d2a9 --format=raw", "show d2a9", "ls --json", "--help", "check --schema"])
     def test_a_closed_pipe_is_not_an_error(self, verb: str) -> None:
         read, write = os.pipe()
         os.close(read)
@@ -134,7 +136,7 @@ class TestStreams:
     @one_in(2)
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
     def test_may_be_closed(self, closed: str) -> None:
-        for verb in ("--demo ls", "--demo show d2a9 --raw", "show -", "--help"):
+        for verb in ("--demo ls", "--demo show d2a9 --format=raw", "show -", "--help"):
             done = shell(f"reread {verb} {closed}")
             assert done.returncode == 0 and b"Traceback" not in done.stderr
 
@@ -149,7 +151,7 @@ class TestStreams:
     def test_a_non_blocking_pipe_gets_everything(self) -> None:
         read, write = os.pipe()
         os.set_blocking(write, False)
-        with child_process([REREAD, "show", HARBOR, "--raw"], stdout=write, stderr=subprocess.PIPE) as child:
+        with child_process([REREAD, "show", HARBOR, "--format=raw"], stdout=write, stderr=subprocess.PIPE) as child:
             os.close(write)
             time.sleep(1)
             with os.fdopen(read, "rb") as pipe:
@@ -312,8 +314,8 @@ class TestFiles:
         ("show", "d2a9", "--turns", "9-3"),
         ("usage", "--since", "2026-12-01", "--until", "2020-01-01"),
         ("usage", "--json", "--csv"),
-        ("ls", "--min-size", "inf"),
-        ("ls", "--min-size", "1e400"),
+        ("ls", "--size", "inf-"),
+        ("ls", "--size", "1e400-"),
         ("ls", "--since", ""),
         ("ls", "--since", "2025-02-30"),
         ("usage", "--until", "9999-12-31"),
@@ -328,7 +330,7 @@ def test_invalid_numbers_and_times_are_rejected(words: tuple[str, ...]) -> None:
     ("words", "said"),
     [
         ((), "reread: No sessions in "),
-        (("--captured",), "reread: No captured conversations in "),
+        (("--only", "captured"), "reread: No captured conversations in "),
         (("--since", "1d"), "reread: No sessions in "),
     ],
 )

@@ -1,6 +1,5 @@
 """What someone gives you leads nowhere: no name in it is a path, no link is followed out of it, no map is believed."""
 
-import json
 import os
 import sys
 import tracemalloc
@@ -18,6 +17,7 @@ from reread.archive.retention import retention
 from reread.archive.verify import KeptEntry
 from reread.cli import reread as command
 from reread.disk import layout
+from reread.disk.spilled import spilled_files, tool_result_file
 from reread.reader.redacted_export import write_redacted_site
 from reread.redaction.decisions import DecisionStore, PrivateMap
 from reread.redaction.removal_manifest import digest_of, undo
@@ -90,7 +90,7 @@ def test_a_link_beside_a_session_is_not_followed_out_of_its_folder(home: Path, w
     path.write_bytes(session())
     target.symlink_to(elsewhere / target.name if target.suffix else elsewhere)
     opened = reread.open(path)
-    assert layout.tool_result_file(path, "/x/tool-results/big.txt") is None
+    assert tool_result_file(path, "/x/tool-results/big.txt") is None
     assert opened.agents == {}
     redaction = reread.redact(path)
     redaction.replace_undecided()
@@ -116,8 +116,8 @@ def test_a_session_that_is_itself_a_link_keeps_what_lies_beside_it(home: Path) -
     linked.symlink_to(real)
     linked.with_suffix("").symlink_to(real.with_suffix(""))
     for path in (real, linked):
-        assert layout.tool_result_file(path, "/x/tool-results/big.txt") is not None
-        assert len(layout.spilled_files(path)) == 1
+        assert tool_result_file(path, "/x/tool-results/big.txt") is not None
+        assert len(spilled_files(path)) == 1
 
 
 @linux
@@ -334,18 +334,3 @@ def test_a_list_of_archives_of_any_form_is_read(home: Path, monkeypatch: pytest.
     for content in (b"", b"{}", b"[" * 100_000, b'[1, null, {}, [], "\\u0000", "../../..", "\\ud800"]', b"\xff"):
         (home / "store" / layout.ARCHIVES).write_bytes(content)
         assert list(reread.sessions()) == []
-
-
-def test_a_request_that_is_too_large_is_refused(home: Path) -> None:
-    from starlette.testclient import TestClient
-
-    from reread.server.library import SessionLibrary
-    from reread.server.routes import LARGEST_BODY, make_app
-
-    path = home / f"claude/projects/-p/{ID}.jsonl"
-    path.write_bytes(session())
-    with TestClient(make_app(SessionLibrary([path], count=False))) as client:
-        body = json.dumps({"action": "x" * LARGEST_BODY}).encode()
-        response = client.post(f"/api/sessions/{ID}/share", content=body)
-        assert response.status_code == 400
-        assert "at most 1 MB" in response.text

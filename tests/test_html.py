@@ -449,7 +449,7 @@ def test_the_export_command_writes_pages_and_sites(sessions: list[Path], tmp_pat
     done = run("export", str(sessions[0]), "-f", "html")
     assert done.returncode == 0 and ParsedPage(done.stdout.encode()).index["threads"]
     page = tmp_path / "it.html"
-    assert run("export", str(sessions[0]), "-o", str(page), "--no-thinking", "--no-images").returncode == 0
+    assert run("export", str(sessions[0]), "-o", str(page), "--omit", "thinking,images").returncode == 0
     assert ParsedPage(page.read_bytes()).index["threads"]
     done = run("export", str(tmp_path), "-f", "html", "-o", str(tmp_path / "site"))
     assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'site' / 'index.html'}: 2 written, 0 unchanged\n")

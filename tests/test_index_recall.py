@@ -18,8 +18,8 @@ import reread
 from reread.base.joined_text import without_escapes
 from reread.base.paths import SAMPLES
 from reread.disk import layout
+from reread.disk.agent_files import first_envelope, session_file
 from reread.disk.file_set import find_files
-from reread.disk.layout import session_file
 from reread.index.document import KINDS
 from reread.index.documents import is_own_call
 from reread.index.file_pass import units_after
@@ -53,7 +53,7 @@ def own_words(text: str) -> set[str]:
 
 
 def main_file(path: str) -> str:
-    envelope = layout.first_envelope(Path(path))
+    envelope = first_envelope(Path(path))
     return session_file(path, envelope.sessionId or "" if envelope is not None else "")
 
 

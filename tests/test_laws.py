@@ -74,13 +74,13 @@ def flat(value: Any) -> list[str]:
     return out
 
 
-def decoded(*chunks: bytes) -> list[reread.Record]:
+def decoded(*chunks: bytes) -> list[reread.value_types.Record]:
     """Return the records of these bytes."""
     decoder = reread.Decoder()
     return [record for chunk in chunks for record in decoder.feed(chunk)] + decoder.flush()
 
 
-def attributes(record: reread.Record) -> tuple[Any, ...]:
+def attributes(record: reread.value_types.Record) -> tuple[Any, ...]:
     """Return all attributes of a record."""
     return (
         record.line,

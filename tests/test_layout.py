@@ -13,7 +13,10 @@ import reread
 from reread.base.times import parse_time
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
+from reread.disk.agent_files import AgentFolders, agent_files, first_envelope
+from reread.disk.projects import is_within
 from reread.disk.sources import file_fingerprint
+from reread.disk.spilled import tool_result_file
 
 ID = "aaaaaaaa-0000-4000-8000-00000000000"
 
@@ -165,10 +168,10 @@ def test_a_large_result_is_found_after_the_session_was_moved(home: Path) -> None
     spilled = path.with_suffix("") / "tool-results" / "b1.txt"
     spilled.parent.mkdir(parents=True)
     spilled.write_text("all of it")
-    assert layout.tool_result_file(path, "/somewhere/else/s/tool-results/b1.txt") == spilled
-    assert layout.tool_result_file(path, "C:\\Users\\x\\tool-results\\b1.txt") == spilled
-    assert layout.tool_result_file(path, "../../etc/passwd") is None
-    assert layout.tool_result_file(path, "..") is None
+    assert tool_result_file(path, "/somewhere/else/s/tool-results/b1.txt") == spilled
+    assert tool_result_file(path, "C:\\Users\\x\\tool-results\\b1.txt") == spilled
+    assert tool_result_file(path, "../../etc/passwd") is None
+    assert tool_result_file(path, "..") is None
 
 
 def test_only_the_sessions_own_agents_are_found_in_both_layouts(home: Path) -> None:
@@ -188,30 +191,30 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     path = write(home / ".claude/projects/-p/one.jsonl", record())
     agent = write(path.with_name("agent-aa.jsonl"), record(sessionId="one"))
     reads: list[Path] = []
-    read = layout.first_envelope
-    monkeypatch.setattr(layout, "first_envelope", lambda path: reads.append(path) or read(path))
-    assert [*layout.agent_files(path, ["one"])] == [*layout.agent_files(path, ["one", "two"])] == ["aa"]
+    read = first_envelope
+    monkeypatch.setattr("reread.disk.agent_files.first_envelope", lambda path: reads.append(path) or read(path))
+    assert [*agent_files(path, ["one"])] == [*agent_files(path, ["one", "two"])] == ["aa"]
     assert reads == [agent]
     write(agent, record(sessionId="three"))
-    assert layout.agent_files(path, ["one"]) == {}
+    assert agent_files(path, ["one"]) == {}
 
 
 def test_for_many_sessions_a_folder_is_listed_once(home: Path) -> None:
     one, two = (write(home / f".claude/projects/-p/{name}.jsonl", record()) for name in ("one", "two"))
     for agent, session in (("aa", "one"), ("bb", "two"), ("cc", "one")):
         write(one.with_name(f"agent-{agent}.jsonl"), record(sessionId=session))
-    folders = layout.AgentFolders()
-    assert set(layout.agent_files(one, ["one"], folders)) == {"aa", "cc"}
+    folders = AgentFolders()
+    assert set(agent_files(one, ["one"], folders)) == {"aa", "cc"}
     write(one.with_name("agent-dd.jsonl"), record(sessionId="two"))
-    assert set(layout.agent_files(two, ["two"], folders)) == {"bb"}
-    assert set(layout.agent_files(two, ["two"])) == {"bb", "dd"}
+    assert set(agent_files(two, ["two"], folders)) == {"bb"}
+    assert set(agent_files(two, ["two"])) == {"bb", "dd"}
 
 
 def test_an_agents_file_may_start_with_records_without_a_session(home: Path) -> None:
     path = write(home / ".claude/projects/-p/one.jsonl", record())
     summary = {"type": "summary", "summary": "s", "leafUuid": "x"}
     write(path.with_name("agent-aa.jsonl"), summary, summary, record(sessionId="one"))
-    assert [*layout.agent_files(path, ["one"])] == ["aa"]
+    assert [*agent_files(path, ["one"])] == ["aa"]
 
 
 def test_the_agents_of_an_agent_are_found_at_any_depth(home: Path) -> None:
@@ -220,7 +223,7 @@ def test_the_agents_of_an_agent_are_found_at_any_depth(home: Path) -> None:
     for agent, parent in parents.items():
         path = write(folder / f"agent-{agent}.jsonl", record(agentId=agent))
         path.with_suffix(".meta.json").write_text(json.dumps({"parentAgentId": parent}))
-    assert set(layout.agent_files(folder / "agent-aa.jsonl", [])) == {"bb", "cc"}
+    assert set(agent_files(folder / "agent-aa.jsonl", [])) == {"bb", "cc"}
 
 
 @pytest.mark.parametrize("id", ["*", "o*", "../-p/one", "", "[o]ne"])
@@ -295,4 +298,4 @@ def test_an_invalid_time_is_refused_with_advice(text: str) -> None:
     ],
 )
 def test_is_within(project: str | None, folders: list[str], within: bool) -> None:
-    assert layout.is_within(project, folders) is within
+    assert is_within(project, folders) is within

@@ -21,7 +21,6 @@ from reread.reader.schema import Figures
 from reread.server import library as module
 from reread.server.library import SessionLibrary
 from reread.server.list_counts import CountJob, ListCounter, RowCounts, count_list
-from reread.server.reports import REPORTS
 
 COUNTS = RowCounts(7, 0, [], 0, 0, [], False, Figures())
 
@@ -126,13 +125,6 @@ def test_new_counts_are_published(write: Callable[..., Path], library: SessionLi
     assert events.take() == [], "they are the same"
 
 
-def test_only_the_options_of_the_usage_report_are_used(write: Callable[..., Path], library: SessionLibrary) -> None:
-    write("p/one.jsonl", "first")
-    report = REPORTS["usage"].answer
-    expected = report(library, {"by": "model"})
-    assert report(library, {"by": "model", "root": "/", "price_file": "/etc/passwd"}) == expected
-
-
 def test_what_an_agent_writes_changes_the_row_of_its_session(
     write: Callable[..., Path], library: SessionLibrary, events: Events
 ) -> None:
@@ -194,13 +186,6 @@ def test_the_watch_reads_what_was_touched_and_ends_when_nobody_listens(
     monkeypatch.setattr(library, "refresh", lambda touched=(): asked.append({*touched}))
     library._watch()
     assert asked == [set(), {"a.jsonl"}, {folder}, set()] and not library.is_watched
-    asked.clear()
-    library._swept = time.monotonic()
-    library._refresh_unreported()
-    for entry in library._entries.values():
-        entry.live = False
-    library._refresh_unreported()
-    assert asked == [{f"{folder}/one.jsonl"}], "only what is being written"
 
 
 def test_what_is_on_the_screen_is_counted_first(write: Callable[..., Path], tmp_path: Path) -> None:
@@ -568,3 +553,11 @@ def test_a_folder_that_is_gone_is_looked_for_again(tmp_path: Path, monkeypatch: 
         assert listener.wait("library")
     finally:
         library.close()
+
+
+def test_what_cannot_be_read_is_left_alone_for_a_while(library: SessionLibrary) -> None:
+    library._stop = stop = cast(Any, Mock())
+    library._attempt(lambda: None)
+    assert not stop.wait.called
+    library._attempt(Mock(side_effect=NotFound("gone")))
+    stop.wait.assert_called_once_with(5.0)

@@ -14,6 +14,7 @@ from committing import Rig
 from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, reply, thinking, told, user
 
+import reread
 from reread.accounting.prices import VARIABLE, current_prices
 from reread.base.scope_options import OF_RESPONSES
 from reread.base.version import __version__
@@ -38,6 +39,8 @@ from reread.server.static_files import static_routes
 from reread.session.pass_process import PassJob
 from reread.storage.user_paths import cache_folder
 from reread.tools.nodes import Diff, Hunk, Note
+
+SAMPLES = Path(reread.__file__).parent / "samples"
 
 # Search
 
@@ -365,6 +368,45 @@ def test_commits_are_reviewed_in_the_folder_of_their_session(tmp_path: Path, mon
     monkeypatch.setattr(review_view, "is_local", lambda folder: False)
     with pytest.raises(NotFound, match="not on this machine"):
         reports.library_review(library, "k", {})
+
+
+def test_files_are_listed_with_the_sessions_that_changed_them(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    one, other = rig.session(), rig.session()
+    rig.prompt(one, "Write both")
+    rig.write(one, "src/a.py", 0, 0, ["one = 1", "two = 2"])
+    rig.write(one, "B.md", 0, 0, ["# B"])
+    rig.prompt(other, "Change one")
+    rig.call(other, "Read", {"file_path": str(rig.repository / "README.md")}, {"type": "text"})
+    rig.prompt(other, "No, that one")
+    rig.write(other, "src/a.py", 1, 1, ["two = 3"])
+    rig.finish()
+    library = SessionLibrary([rig.claude], count=False)
+    library.refresh()
+    found = REPORTS["files"].answer(library, {})
+    assert [(row["file"], row["count"], row["added"], row["removed"]) for row in found["files"]] == [
+        ("src/a.py", 2, 3, 1),
+        ("B.md", 1, 1, 0),
+    ]
+    first = found["files"][0]
+    assert first["path"] == str(rig.repository / "src/a.py") and first["last_ms"] == first["sessions"][0]["last_ms"]
+    assert [(row["session"], row["turn"], row["added"]) for row in first["sessions"]] == [
+        (rig.id(other), 2, 1),
+        (rig.id(one), 1, 2),
+    ]
+    assert first["sessions"][0]["key"] == library.keys()[str(rig.projects / f"{rig.id(other)}.jsonl")]
+    assert [row["file"] for row in REPORTS["files"].answer(library, {"path": "b.M"})["files"]] == ["B.md"]
+    assert REPORTS["files"].answer(library, {"path": "zzz"}) == {"files": [], "total": 0}
+
+
+def test_responses_behind_a_part_of_the_cost_lead_to_their_places() -> None:
+    library = SessionLibrary([SAMPLES], count=False)
+    library.refresh()
+    found = REPORTS["responses"].answer(library, {"part": "output"})
+    assert found["total"] >= len(found["responses"]) > 0
+    assert all(one["key"] and one["title"] and one["message"] and "path" not in one for one in found["responses"])
+    with pytest.raises(Misuse, match="No part 'x' of the cost; use output"):
+        REPORTS["responses"].answer(library, {"part": "x"})
 
 
 # Settings and the installation

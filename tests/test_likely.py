@@ -124,6 +124,9 @@ def test_what_people_write_every_day_is_found(family: str) -> None:
         "password of jane (root): [V]",
         "the secret that both of them have is still [V]",
         "ssh jane@10.0.0.4, pw [V]",
+        "try admin/[V] on staging",
+        "use root:[V] for it",
+        "echo -n '[V]' | base64",
     ],
 )
 def test_what_looks_like_a_password_is_one_wherever_a_sentence_has_it(form: str) -> None:
@@ -131,6 +134,17 @@ def test_what_looks_like_a_password_is_one_wherever_a_sentence_has_it(form: str)
         assert value not in left(form.replace("[V]", value))
     for word in ("UserServiceV2", "Argon2id", "test-session-1", "loginForm", "10.0.0.4"):
         assert word in left(form.replace("[V]", word))
+
+
+def test_the_password_of_a_copy_to_another_machine_is_found() -> None:
+    for value in ("Qx7mP2kLw9ZtR4vA", "Tr0ub4dor+3x", "kestrel-orbit-41"):
+        assert value not in left(f"scp -r jane:{value}@10.0.0.4:/srv/app .")
+    for harmless in (
+        "scp jane@10.0.0.4:/srv/x2024y .",
+        "echo -n 'Tr0ub4dor+3x' | base64 -d",
+        "/admin/Qx7mP2kLw9ZtR4vA",
+    ):
+        assert left(harmless) == harmless
 
 
 @pytest.mark.parametrize("form", ["our gitlab token ([V]) ends on monday", "the key of our weather station is [V]"])

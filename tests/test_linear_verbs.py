@@ -60,16 +60,16 @@ def blame(session: Path) -> None:
 def adopt(session: Path) -> None:
     trajectory = session.with_suffix(".json")
     reread.export(session, "atif", to=trajectory)
-    run("adopt", trajectory)
+    run("capture", "--from", trajectory)
 
 
 VERBS: dict[str, Verb] = {
     "files": lambda path: run("files", path, "--json"),
-    "file": lambda path: run("file", FILE, "--at", path),
+    "file": lambda path: run("file", FILE, path),
     "diff": lambda path: run("diff", path),
     "blame": blame,
     "stats": lambda path: run("stats", path, "--json"),
-    "secrets": lambda path: run("secrets", path, "--json"),
+    "secrets": lambda path: run("share", "--check", path, "--json"),
     "share": lambda path: run("share", path, "-o", path.with_suffix(".html"), "--replace-likely"),
     "keep": lambda path: run("keep", path, "--to", path.parents[3] / "kept"),
     "tables": lambda path: run("--root", path.parents[2], "tables", "-o", path.parents[3] / "tables"),

@@ -50,8 +50,8 @@ def prompt(session: str, text: str, cwd: str = "/w/app") -> dict[str, object]:
         ("--project code", "b90c6f28 7a3d0c16 d2a94e17 c3e81f6d 8c1f0b52 4e7d31aa 6a0f8d43 f27b5c90 1d9c4e83"),
         ("--until 2026-11-03", "6a0f8d43 f27b5c90 1d9c4e83"),
         ("--since 2026-11-04 --until 2026-11-09", "8c1f0b52 4e7d31aa"),
-        ("--max-size 30k", "f27b5c90 1d9c4e83"),
-        ("--min-size 30k --max-size 50k", "7a3d0c16 4e7d31aa 6a0f8d43"),
+        ("--size -30k", "f27b5c90 1d9c4e83"),
+        ("--size 30k-50k", "7a3d0c16 4e7d31aa 6a0f8d43"),
         ("--tool notebookedit", "6a0f8d43"),
         ("--tool n*edit --tool lsp", "b90c6f28 6a0f8d43"),
         ("--sort size -n 2", "d2a94e17 b90c6f28"),
@@ -79,7 +79,7 @@ def test_lines(lines: str, expected: str, tmp_path: Path) -> None:
     assert set(listed("--lines", lines, root=tmp_path)) == set(expected.split())
 
 
-@pytest.mark.parametrize("words", ["--lines five", "--lines 5-1", "--lines -", "--min-size 2M --max-size 1M", "-n 0"])
+@pytest.mark.parametrize("words", ["--lines five", "--lines 5-1", "--lines -", "--size 2M-1M", "-n 0"])
 def test_an_impossible_filter_is_refused(words: str) -> None:
     done = run("--demo", "ls", *words.split())
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("reread: ")
@@ -104,7 +104,7 @@ def test_every_id_that_is_shown_opens_its_session(tmp_path: Path) -> None:
     write(tmp_path, "renamed", prompt("5f0c1d2e-0000-4000-8000-000000000001", "Title of renamed"))
     second = "5f0c1d2e-0000-4000-8000-00000000000f"
     write(tmp_path, second, prompt("5f0c1d2e-0000-4000-8000-000000000002", "Title of fork"), prompt(second, "more"))
-    done = run("ls", "--root", str(tmp_path), "--flat")
+    done = run("ls", "--root", str(tmp_path), "--sort=updated")
     lines = done.stdout.splitlines()
     assert len(lines) == 6
     for line in lines:
@@ -130,7 +130,7 @@ def test_ids_that_differ_late_are_whole_if_they_fit_and_never_break_the_lines(
     names = [f"{same}{n}{n}" for n in range(2)]
     for name in names:
         write(tmp_path, name, prompt(name, "A title that is longer than there is room for it beside such an id"))
-    done = run("ls", "--root", str(tmp_path), *(["--flat"] if flat else []), env={"COLUMNS": str(width)})
+    done = run("ls", "--root", str(tmp_path), *(["--sort=updated"] if flat else []), env={"COLUMNS": str(width)})
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= width
     shown = {line.split()[0] for line in lines[not flat :]}
@@ -142,7 +142,7 @@ def test_ids_that_differ_late_are_whole_if_they_fit_and_never_break_the_lines(
 @table("width", [60, 80, 120, 200])
 @table("flat", [True, False])
 def test_a_listing_fits_the_terminal(width: int, flat: bool) -> None:
-    words = ["--flat"] if flat else []
+    words = ["--sort=updated"] if flat else []
     lines = run("--demo", "ls", *words, env={"COLUMNS": str(width)}).stdout.splitlines()
     assert lines and max(map(len, lines)) <= width
     assert ("sonnet-5" in "\n".join(lines)) == (width > 80)

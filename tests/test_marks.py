@@ -124,13 +124,13 @@ class TestArchive:
         assert done.stdout.startswith(f"Archived {SESSION}") and archived() == {SESSION}
         listed = cli("ls")
         assert SESSION[:8] not in listed.stdout and OTHER[:8] in listed.stdout
-        assert "1 archived session left out; --archived lists them." in listed.output
-        assert [one["id"] for one in json.loads(cli("ls", "--archived", "--json").stdout)] == [SESSION]
+        assert "1 archived session left out; --only archived lists them." in listed.output
+        assert [one["id"] for one in json.loads(cli("ls", "--only", "archived", "--json").stdout)] == [SESSION]
         assert {hit.session for hit in reread.search("prompt")} == {SESSION, OTHER}
         assert "archived" in sessions_answer() and reread.open(SESSION).turns
         assert {row.id: row.archived for row in SessionLibrary().listing().sessions} == {SESSION: True, OTHER: False}
         cli("archive", "--undo", SESSION)
-        assert not archived() and cli("ls", "--archived").exit_code == 1
+        assert not archived() and cli("ls", "--only", "archived").exit_code == 1
 
     def test_what_the_client_can_read_is_written_and_the_rest_is_kept(self, config: Path) -> None:
         path = mark(config, {"archived": False, "at": at(0), "by": "cli", "pinned": {"x": [1]}})

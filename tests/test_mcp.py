@@ -184,7 +184,7 @@ def test_a_transcript_that_instructs_stays_quoted(tmp_path: Path) -> None:
 
 
 @table("header", list(reread.sessions(root=SAMPLES)))
-def test_samples_are_quoted_and_their_citations_can_be_read(header: reread.Header) -> None:
+def test_samples_are_quoted_and_their_citations_can_be_read(header: reread.value_types.Header) -> None:
     text = answers.turns_answer(header.id, turns="1-", max_tokens=MOST_TOKENS, roots=[SAMPLES])
     assert_quoted(text)
     cited = re.findall(r"^reread://session/(\S+)/turn/(\d+)", text, re.MULTILINE)

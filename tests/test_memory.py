@@ -13,7 +13,7 @@ from effort import THOROUGH, one_in
 MOST = 300
 """Megabytes that a process may take, with the 30 to 60 that Python and this program take for nothing."""
 ALWAYS = {
-    "one_blob_many_times": "--request|context|of requests|requests/",
+    "one_blob_many_times": "a request|context|of requests|requests/",
     "a_file_that_doubles": "file|^diff --|tables",
     "many_turns": "show --full|-f markdown|context|GET $|items|waterfall",
 }

@@ -418,10 +418,10 @@ def test_the_exit_code_says_whether_somebody_is_waited_for(machines: Any) -> Non
     assert "waits for a permission: Bash Touch a file" in done.stdout
     (value,) = json.loads(run("now", "--json", "--root", str(machine.config)).stdout)
     assert (value["state"], value["waiting_for"], value["inferred"]) == ("waiting", "permission", False)
-    nothing = run("now", "--once", home=machine.project)
+    nothing = run("now", home=machine.project)
     assert (nothing.returncode, nothing.stdout) == (1, "No session runs on this machine.\n")
     (machine.project / "projects").mkdir()
-    nothing = run("now", "--once", "--root", str(machine.project))
+    nothing = run("now", "--root", str(machine.project))
     assert nothing.stdout == f"No session runs in {machine.project}.\n"
 
 

@@ -70,12 +70,13 @@ def test_ls_lists_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("where", ["scan", "resolve"])
 def test_usage_counts_the_others(root: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    before = run(root, "usage", "--no-cache", "--json")
+    before = run(root, "usage", "--json")
+    monkeypatch.setenv("REREAD_CACHE", str(root / "counted anew"))
     if where == "scan":
         monkeypatch.setattr(workers, "read", faulty_on_path(workers.read))
     else:
         monkeypatch.setattr(responses, "resolve", faulty_on_path(responses.resolve))
-    done = run(root, "usage", "--no-cache", "--json")
+    done = run(root, "usage", "--json")
     assert done.exit_code == 0 and "bad.jsonl" in done.stderr
     assert 0 < json.loads(done.stdout)["totals"]["responses"] <= json.loads(before.stdout)["totals"]["responses"]
 

@@ -11,13 +11,13 @@ from reread.cli._paths import PathName
 from reread.errors import Misuse, Unwritable
 
 WRITTEN = {
-    ("adopt", "to"),
+    ("capture", "to"),
     ("export", "output"),
     ("export", "review"),
     ("file", "output"),
     ("share", "output"),
     ("share", "review"),
-    ("sql", "parquet"),
+    ("sql", "output"),
     ("tables", "output"),
     ("tables", "warehouse"),
 }
@@ -102,7 +102,7 @@ def test_a_session_is_not_replaced_by_its_export(words: tuple[str, ...], tmp_pat
 
 def test_options_that_would_be_ignored_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="Cannot use --json with --output"):
-        run("--demo", "file", "backoff.py", "--at", "8c1f", "--json", "-o", str(tmp_path / "x"))
+        run("--demo", "file", "backoff.py", "8c1f", "--json", "-o", str(tmp_path / "x"))
     with pytest.raises(Misuse, match="Cannot use --undo with '8c1f'"):
         run("--demo", "share", "8c1f", "--undo", "x", "-o", str(tmp_path / "x"))
 
@@ -121,15 +121,14 @@ def test_only_some_accept_a_stream() -> None:
         ("export", "output"),
         ("file", "output"),
         ("review", "output"),
-        ("sql", "query_files"),
     }
 
 
 def test_a_parquet_file_needs_a_folder_and_a_failure_leaves_nothing(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     with pytest.raises(Unwritable, match="No such file or directory"):
-        run("--demo", "sql", "select 1", "--parquet", str(tmp_path / "no/x.parquet"))
+        run("--demo", "sql", "select 1", "-o", str(tmp_path / "no/x.parquet"))
     (tmp_path / "folder").mkdir()
     with pytest.raises(Unwritable):
-        run("--demo", "sql", "select 1", "--parquet", str(tmp_path / "folder"))
+        run("--demo", "sql", "select 1", "-o", str(tmp_path / "folder"))
     assert {path.name for path in tmp_path.iterdir()} <= {"folder", "cache", "store"}

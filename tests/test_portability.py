@@ -17,7 +17,7 @@ from test_real_client import TRANSCRIPTS, name
 
 import reread
 from reread.base.paths import SAMPLES, program_name
-from reread.disk import layout
+from reread.disk.projects import expand_folders, guess_project, is_within
 
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
@@ -33,7 +33,7 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
     ],
 )
 def test_the_project_is_guessed_from_the_folder_name(folder: str, project: str) -> None:
-    assert layout.guess_project(Path("projects") / folder / "x.jsonl") == project
+    assert guess_project(Path("projects") / folder / "x.jsonl") == project
 
 
 def test_a_windows_project_path_is_kept(tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_a_windows_project_path_is_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_project_of_any_system_is_found_by_its_folder(project: str, folder: str, within: bool) -> None:
-    assert layout.is_within(project, layout.expand_folders(folder)) is within
+    assert is_within(project, expand_folders(folder)) is within
 
 
 def test_a_folder_of_another_system_is_not_looked_for_on_this_one() -> None:
-    assert layout.expand_folders("C:\\code" if os.name != "nt" else "/code")[0] in ("C:\\code", "/code")
+    assert expand_folders("C:\\code" if os.name != "nt" else "/code")[0] in ("C:\\code", "/code")
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_they_are_listed_when_asked_for(root: Path) -> None:
     assert (found[GONE].title, found[GONE].project, found[GONE].prompts_only) == ("find the okapi", "/w/zoo", True)
     assert not found[HERE].prompts_only
     assert str(found[GONE].updated) == "2026-10-01 00:02:40+00:00"
-    listed = run("ls", "--prompts", "--root", str(root)).stdout
+    listed = run("ls", "--only", "prompts", "--root", str(root)).stdout
     assert "find the okapi" in listed
     assert "prompts only" in listed
     assert HERE[:8] not in listed

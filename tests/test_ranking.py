@@ -125,10 +125,10 @@ def test_a_session_counts_as_one_long_text_and_by_its_best_text() -> None:
     ranking = ranked("alpha beta", *said)
     assert (ranking.total, ranking.with_all, ranking.with_some) == (1, 1, 2)
     assert scores(ranking) == [
-        ("both", 1, "all", 2.0),
-        ("both", 2, "all", 2.0),
-        ("one", 1, "any", round(prompt / best + (one / both + half) / 2, 4)),
-        ("rare", 1, "any", round(answer / best + (one / both + half) / 2, 4)),
+        ("both", 1, "all", 2.4),
+        ("both", 2, "all", 2.4),
+        ("one", 1, "any", round(prompt / best + 0.7 * (one / both + half), 4)),
+        ("rare", 1, "any", round(answer / best + 0.7 * (one / both + half), 4)),
     ]
     strict = ranked("alpha beta", *said, strict=True)
     assert (strict.total, strict.with_all, strict.with_some) == (1, 1, 0)
@@ -145,11 +145,11 @@ def test_a_session_with_the_heavier_half_of_the_words_has_most_of_them() -> None
 def test_kind_and_age_weigh_as_documented() -> None:
     kinds = {"title": 2.0, "prompt": 1.6, "text": 1.2, "thinking": 1.0, "input": 1.0, "result": 0.8, "notice": 0.6}
     found = scores(ranked("alpha", *(text(kind, "alpha", kind) for kind in kinds)))
-    assert {row[0]: row[3] for row in found} == {kind: round(1 + weight / 2, 4) for kind, weight in kinds.items()}
+    assert {row[0]: row[3] for row in found} == {kind: round(1.4 + weight / 2, 4) for kind, weight in kinds.items()}
     ages = {"future": (-9, 1.0), "now": (0, 1.0), "sixty": (60, 0.75), "hundred-twenty": (120, 0.625)}
     found = scores(ranked("alpha", *(text(name, "alpha", days=days) for name, (days, _) in ages.items())))
     assert {row[0]: row[3] for row in found} == pytest.approx(
-        {name: 1 + left for name, (_, left) in ages.items()}, abs=1e-3
+        {name: 1.4 + left for name, (_, left) in ages.items()}, abs=1e-3
     )
 
 

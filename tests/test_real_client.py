@@ -19,7 +19,7 @@ from effort import one_in
 from walk import accounts, answers, holds_together, walk
 
 import reread
-from reread.disk import layout
+from reread.disk.spilled import tool_result_file
 
 HERE = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -239,7 +239,7 @@ def test_spilled_results_are_found_beside_the_session(path: Path) -> None:
     for call in session.calls:
         written = call.data.get("persistedOutputPath") if isinstance(call.data, dict) else None
         if written:
-            assert layout.tool_result_file(path, written) == path.with_suffix("") / "tool-results" / Path(written).name
+            assert tool_result_file(path, written) == path.with_suffix("") / "tool-results" / Path(written).name
 
 
 @every_transcript

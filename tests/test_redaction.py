@@ -235,13 +235,13 @@ def test_time_is_linear_on_any_text(piece: str):
 
 def test_secrets_lists_them_masked_and_says_so_by_its_exit(tmp_path: Path):
     path, needles = planted.plant(tmp_path)
-    done = run("secrets", str(tmp_path))
+    done = run("share", "--check", str(tmp_path))
     assert done.returncode == 1
     assert f"{path}:" in done.stdout and "certain: github-token" in done.stdout
     assert not [place for place, needle in needles.items() if needle in done.stdout]
-    report = json.loads(run("secrets", str(path), "--json", "--personal").stdout)
+    report = json.loads(run("share", "--check", str(path), "--json", "--full").stdout)
     assert report["totals"]["certain"] >= len(needles) - 6 and report["totals"]["personal"] > 0
     assert not [place for place, needle in needles.items() if needle in json.dumps(report)]
     clean = tmp_path / "clean.jsonl"
     clean.write_text(json.dumps({"type": "summary", "summary": "all well", "leafUuid": "x"}) + "\n")
-    assert run("secrets", str(clean)).returncode == 0
+    assert run("share", "--check", str(clean)).returncode == 0

@@ -204,6 +204,26 @@ def test_other_numbers_are_no_phone_numbers(text: str) -> None:
     assert SecretScanner(Personal(b"")).find(text) == []
 
 
+@pytest.mark.parametrize(
+    "before, number",
+    [
+        ("ruf mich an unter ", "0171 5551234"),
+        ("Tel.: ", "030/5552368"),
+        ("call me at ", "(415) 555-2671"),
+        ("my number is ", "415-555-2671"),
+        ("téléphone : ", "06 12 34 56 78"),
+        ("電話番号は", "090-1234-5678"),
+        ("전화번호: ", "010-1234-5678"),
+    ],
+)
+def test_a_national_phone_number_is_personal_after_a_word_for_it(before: str, number: str) -> None:
+    for after in ("", " tomorrow", ", please"):
+        assert [span.value for span in SecretScanner(Personal(b"")).find(before + number + after)] == [number]
+    for text in (f"id {number}", f"{before}\n{number}", f"{before}x{number}", f"{before}{number}.5"):
+        assert SecretScanner(Personal(b"")).find(text) == []
+    assert SecretScanner(Personal(b"")).find(f"{before}05-06 2024") == []
+
+
 def test_findings_of_one_kind_and_name_are_alike() -> None:
     given = [finding("1", "a"), finding("2"), finding("3", "a"), finding("4", "a", "token"), finding("5")]
     assert [[one.id for one in group] for group in alike(given)] == [["1", "3"], ["2"], ["4"], ["5"]]

@@ -6,6 +6,7 @@ Run with REREAD_GOLDEN=update to rewrite the files in tests/golden, and review t
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -191,6 +192,11 @@ class TestSafety:
 
     def test_control_characters_are_made_visible(self) -> None:
         assert safe("a\x00b\x07c\td\ne") == "a\\x00b\\x07c\td\ne"
+
+    def test_the_characters_that_are_made_visible_are_those_of_the_browser(self) -> None:
+        ranges = json.loads((HERE / "fixtures" / "invisible.json").read_text())
+        known = {code for first, last in ranges for code in range(first, last + 1)}
+        assert {code for code in range(sys.maxunicode + 1) if safe(f"a{chr(code)}b") != f"a{chr(code)}b"} == known
 
     INVISIBLE = "\x00\x08\x0b\x1b\x1f\x7f\x80\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069\ud800\udfff"
 

@@ -187,7 +187,6 @@ class TestTranscript:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
-            ("--run", "9", "No run 9; this conversation has 1 run."),
             ("--max-gap", "", "Invalid duration ''; use 2s, 500ms or 1m30s."),
             ("--speed", "0", "--speed must be greater than 0."),
         ],

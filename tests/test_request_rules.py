@@ -19,28 +19,8 @@ from reread.model.request_index import RequestIndex
 from reread.records.types.api import CacheMark
 from reread.render.report_table import report_value
 from reread.reports import cache_report
-from reread.reports.request_report import split_request
 from reread.reports.tally import Figures, Money, order
 from reread.session.places import NoSuchRequest, request_at
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("4", (None, 4)),
-        ("latest", (None, -1)),
-        ("a1:4", ("a1", 4)),
-        ("a1:latest", ("a1", -1)),
-        ("x", None),
-        (":4", None),
-    ],
-)
-def test_a_request_has_an_agent_and_a_number(name: str, found: Any) -> None:
-    if found is None:
-        with pytest.raises(reread.Misuse, match="is no request; use a number, latest, or AGENT:NUMBER"):
-            split_request(name)
-    else:
-        assert split_request(name) == found
 
 
 def test_requests_are_found_by_number() -> None:

@@ -159,10 +159,10 @@ def test_a_message_that_is_missing_keeps_its_place(tmp_path: Path) -> None:
     assert request.messages == [None if n == 3 else unmarked(message) for n, message in enumerate(sent)]
     assert request.body["messages"] == [None if n == 3 else message for n, message in enumerate(sent)]
     assert request.missing == ["message 4 of 8"]
-    shown = run("show", str(path), "--request", "4").stdout
+    shown = run("show", f"{path}:req4").stdout
     assert "\nMessage 4 · missing\n" in shown and "\nMessage 8 · user · cached up to here\n" in shown
     assert "not verified; missing: message 4 of 8" in shown
-    value = json.loads(run("show", str(path), "--request", "4", "-f", "json").stdout)
+    value = json.loads(run("show", f"{path}:req4", "-f", "json").stdout)
     assert (value["messages"][3], value["proof"]) == (None, "incomplete")
     stat = run("diff", f"{path}:req1", f"{path}:req2", "--stat").stdout
     assert "+ message 4 · missing\n" in f"{stat}\n"

@@ -878,7 +878,7 @@ def test_what_cannot_be_started_is_not_played(tmp_path: Path) -> None:
         done = played(path, "--client", program)
         assert done.exit_code == 3 and "does not start" in done.output
     program.write_text("#!/bin/sh\necho 1.2.3\n")
-    refused = played(path, "--client", program, "--keep", path / "kept")
+    refused = played(path, "--client", program, "-o", path / "kept")
     assert isinstance(refused.exception, Unwritable) and "Cannot keep" in str(refused.exception)
 
 

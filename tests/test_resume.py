@@ -100,7 +100,7 @@ def test_without_capture_the_program_takes_over(home: Home) -> None:
 
 def test_the_answer_can_be_printed_as_text(home: Home) -> None:
     home.write(home.folder / "claude")
-    done = home.run("--text", "--", "5e55", "--go on")
+    done = home.run("--format=answers", "--", "5e55", "--go on")
     assert done.stdout == f"{STREAM}--resume {SESSION} -p -- --go on\n"
     assert home.conversations() == [[SESSION]]
 
@@ -113,7 +113,7 @@ def test_every_id_that_completion_offers_can_be_resumed(home: Home) -> None:
     ids = [line for line in offered.stdout.splitlines() if len(line) == 36]
     assert len(ids) == 9 and KEPT_SAMPLE in ids
     for id in ids:
-        done = home.run(id, "--print", cwd=home.project)
+        done = home.run(id, "--dry-run", cwd=home.project)
         where = "/home/sam/code/" if id != KEPT_SAMPLE else quote_command([str(home.project)])
         assert done.stdout.splitlines()[-1].startswith(f"cd {where}") and " && claude --resume " in done.stdout
 
@@ -129,7 +129,7 @@ class TestTrust:
         assert "not one of your own sessions" in done.stderr and "use --yes" in done.stderr
         assert quote_command(["claude", "--resume", SESSION], str(home.project)) in done.stderr
         assert home.run(*words, "--yes", cwd=repository).returncode == 0
-        assert home.run(*words, "--print", cwd=repository).returncode == 0
+        assert home.run(*words, "--dry-run", cwd=repository).returncode == 0
 
     def captured(self, home: Home, repository: Path) -> list[str]:
         with Store(repository / ".chorus").writer("c") as writer:
@@ -183,7 +183,7 @@ def test_a_folder_that_is_gone_is_an_error(home: Home) -> None:
     home.write(home.folder / "claude", cwd="/no/such/folder")
     done = home.run("latest")
     assert done.returncode == 2 and "No such folder: /no/such/folder" in done.stderr
-    assert "--in" in done.stderr and "--print" in done.stderr
+    assert "--in" in done.stderr and "--dry-run" in done.stderr
 
 
 def test_a_fork_is_resumed_by_its_own_id(tmp_path: Path) -> None:

@@ -604,7 +604,7 @@ def test_what_only_another_part_of_a_session_calls_a_secret_is_found(rig: Rig, v
             reread.review(which, **options)  # type: ignore[arg-type]
         review = reread.review(which, **options, replace_likely=True)  # type: ignore[arg-type]
         assert value not in (review.turns[0].prompt or value)
-    words = ("--root", rig.claude, "note", which, "--repo", rig.repository, "--write", "--with-prompts")
+    words = ("--root", rig.claude, "review", which, "--repo", rig.repository, "--note", "prompts")
     assert isinstance(run(*words).exception, Undecided) and reread.notes(repository=rig.repository) == {}
     assert run(*words, "--replace-likely").exit_code == 0
     assert value not in rig.git("notes", "--ref=refs/notes/reread", "show", "HEAD")
@@ -688,11 +688,11 @@ def test_notes_tell_whoever_clones_who_wrote_the_lines(rig: Rig, tmp_path: Path)
     rig.git("config", "user.email", "a@example.org")
     which = f"{rig.first}..HEAD"
     assert reread.notes(which, repository=rig.repository, root=rig.claude) == {}
-    words = ["--root", rig.claude, "note", which, "--repo", rig.repository]
-    assert run(*words).exit_code == 1 and run(*words, "--write").exit_code == 0
+    words = ["--root", rig.claude, "review", which, "--repo", rig.repository, "--note"]
+    assert run(*words, "show").exit_code == 1 and run(*words, "write").exit_code == 0
     raw = rig.git("notes", "--ref=refs/notes/reread", "show", sha)
     assert "Write it" not in raw and rig.id(session) in raw
-    assert run(*words).output.splitlines()[1].split() == ["src/a.py", "1", "00000000", "turn", "1"]
+    assert run(*words, "show").output.splitlines()[1].split() == ["src/a.py", "1", "00000000", "turn", "1"]
     clone, empty = tmp_path / "clone", tmp_path / "empty"
     empty.mkdir()
     rig.git("clone", "-q", str(rig.repository), str(clone))
@@ -795,23 +795,23 @@ def test_the_commits_whose_notes_were_left_are_named(rig: Rig, monkeypatch: pyte
     rig.finish()
     rig.git("notes", "--ref=refs/notes/reread", "add", "-m", "theirs", shas[0])
 
-    def note(which: str, *words: str) -> tuple[int, str]:
-        done = run("--root", rig.claude, "note", which, "--repo", rig.repository, *words)
+    def note(which: str, deed: str) -> tuple[int, str]:
+        done = run("--root", rig.claude, "review", which, "--repo", rig.repository, "--note", deed)
         return done.exit_code, done.output.replace("reread: ", "")
 
     foreign = f"{shas[0][:7]} was left as it is: it has a note that is not reread's, or that a newer reread wrote.\n"
-    assert note("HEAD~1^!", "--write") == (1, foreign)
-    assert note("HEAD~1^!", "--remove") == (1, "No notes of reread about these commits.\n")
+    assert note("HEAD~1^!", "write") == (1, foreign)
+    assert note("HEAD~1^!", "remove") == (1, "No notes of reread about these commits.\n")
     with monkeypatch.context() as small:
         small.setattr(git_notes, "LARGEST_NOTE", 20)
-        assert note("HEAD^!", "--write") == (
+        assert note("HEAD^!", "write") == (
             1,
             f"{shas[1][:7]} was left as it is: its note would be larger than 4 MB.\n",
         )
-    code, output = note(f"{rig.first}..HEAD", "--write")
+    code, output = note(f"{rig.first}..HEAD", "write")
     assert code == 0 and output.startswith(foreign) and shas[1][:7] in output
-    assert note("HEAD^!", "--write") == note("HEAD^!")
-    assert note(f"{rig.first}^!", "--write") == (
+    assert note("HEAD^!", "write") == note("HEAD^!", "show")
+    assert note(f"{rig.first}^!", "write") == (
         1,
         "No session on this machine wrote a line of these commits: there is nothing to note.\n",
     )

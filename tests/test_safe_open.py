@@ -16,7 +16,7 @@ from making import jsonl, reply, told, user
 import reread
 from reread.catalog.config import add_workspace, read_config
 from reread.catalog.store import Store
-from reread.disk import layout
+from reread.disk.agent_files import agent_meta
 from reread.reader.site_export import MANIFEST, write_site
 from reread.storage import safe_open
 from reread.storage.atomic import write_atomic
@@ -76,7 +76,7 @@ VERBS = [
     ["check"],
     ["export", "claude/projects", "-o", "site"],
     ["ls", "--lines", "1-5"],
-    ["ls", "--captured"],
+    ["ls", "--only", "captured"],
 ]
 
 
@@ -117,7 +117,7 @@ def test_settings_that_are_pipes_are_as_good_as_none(folder: Path) -> None:
         add_workspace(folder / "store", "new")
     with pytest.raises(NotRegular, match="not a regular file; move it away"):
         read_settings(folder / "store" / "config.json")
-    assert layout.agent_meta(folder / "claude" / "projects" / "-p" / SESSION / "subagents" / "agent-b.jsonl") == {}
+    assert agent_meta(folder / "claude" / "projects" / "-p" / SESSION / "subagents" / "agent-b.jsonl") == {}
 
 
 def test_a_file_that_is_replaced_by_a_pipe_is_noticed_when_it_is_open(

@@ -127,7 +127,7 @@ def test_sessions_whose_last_command_failed_are_listed_and_searched(root: Path, 
     for folder, path in ((root, file), (tmp_path, renamed)):
         where = ["--root", folder, "--failed", "--json"]
         assert [header["path"] for header in json.loads(cli("ls", *where).stdout)] == [str(path)]
-        for query in (["test"], ["--regex", "Tes?t"], ["--fixed", "Test"]):
+        for query in (["test"], ["--match=regex", "Tes?t"], ["--match=exact", "Test"]):
             found = json.loads(cli("search", *query, *where).stdout)
             assert {hit["path"] for hit in found["hits"]} == {str(path)}, query
         assert {hit.path for hit in reread.search("test", root=folder, failed=True)} == {str(path)}
@@ -146,5 +146,5 @@ def test_no_session_is_found_where_none_failed(root: Path, tmp_path: Path) -> No
         json.dumps({"display": "gone", "timestamp": 1, "project": "/w", "sessionId": OTHER}) + "\n"
     )
     assert list(reread.search("test", root=tmp_path)) and not list(reread.search("test", root=tmp_path, failed=True))
-    assert cli("ls", "--root", tmp_path, "--prompts").exit_code == 0
-    assert cli("ls", "--root", tmp_path, "--prompts", "--failed").exit_code == 1
+    assert cli("ls", "--root", tmp_path, "--only", "prompts").exit_code == 0
+    assert cli("ls", "--root", tmp_path, "--only", "prompts", "--failed").exit_code == 1

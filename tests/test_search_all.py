@@ -52,7 +52,7 @@ def test_json_has_exactly_these_fields() -> None:
 def test_a_search_without_results_and_a_bad_query_have_plain_messages() -> None:
     assert "No matches" in run("search", "zyzzyva").stderr and run("search", "zyzzyva").exit_code == 1
     assert isinstance(run("search", "before:whenever").exception, Misuse)
-    assert isinstance(run("search", "--regex", "(").exception, Misuse)
+    assert isinstance(run("search", "--match=regex", "(").exception, Misuse)
     nothing = json.loads(run("search", "zyzzyva", "--json").stdout)
     assert (nothing["hits"], nothing["total"], nothing["corrected"]) == ([], 0, {"zyzzyva": ""})
 

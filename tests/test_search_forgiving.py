@@ -124,6 +124,58 @@ def test_a_word_that_no_text_has_is_taken_for_the_nearest(root: Path, query: str
     assert f"No “{query}”; showing “{used}" in found.note
 
 
+def test_a_typo_is_taken_for_the_word_that_stands_with_the_others(root: Path, how: str) -> None:
+    for n in range(5):
+        write(root, f"cable{n}", user("the cable is long"))
+    write(root, "table", user("a table in postgres"))
+    assert search(root, "fable").corrected == {"fable": "cable"}
+    found = search(root, "fable postgres")
+    assert (found.corrected, keys(found)[0]) == ({"fable": "table"}, "table")
+
+
+@pytest.mark.parametrize(
+    "common, slip, query", [("cost", "coat", "caot"), ("beer", "been", "beem"), ("lop", "loop", "looop")]
+)
+def test_what_fingers_do_is_likelier_than_another_word(
+    root: Path, how: str, common: str, slip: str, query: str
+) -> None:
+    write(root, "common", user(f"a {common}"), user(f"{common} again"))
+    write(root, "slip", user(f"one {slip}"))
+    assert search(root, query).corrected == {query: slip}
+
+
+@pytest.mark.parametrize(
+    "query, text",
+    [
+        ("upload photo", "a picture to upload"),
+        ("deploying the gateway", "the gateway is released"),
+        ("Kennwort vom Router, wo war das", "das Passwort für den Router"),
+        ("画像を送ると止まる問題はどこで直した", "大きな画像 が 送 れない"),
+        ("上次怎么解决报表超时的问题的", "报表导出超时"),
+    ],
+)
+def test_a_sentence_finds_other_words_for_the_same_thing(root: Path, how: str, query: str, text: str) -> None:
+    write(root, "meant", user(text))
+    write(root, "other", user("その問題はどこで 怎么解决的 nothing of that kind"))
+    found = search(root, query)
+    assert keys(found)[0] == "meant"
+    assert keys(search(root, query, strict=True)) == []
+
+
+def test_the_word_itself_comes_before_another_for_the_same_thing(root: Path) -> None:
+    write(root, "picture", user("upload of a picture"))
+    write(root, "photo", user("upload of a photo"))
+    assert keys(search(root, "upload photo")) == ["photo", "picture"]
+    assert keys(search(root, "photo")) == ["photo"]
+
+
+def test_a_short_session_comes_before_a_long_one_that_has_the_words_somewhere(root: Path) -> None:
+    write(root, "short", user("the boiler in the cellar does not start on cold mornings"), reply("The fuse was loose."))
+    long = [user(("boiler", "cellar", "cold", "mornings")[n % 4] + f" and item {n} of the list") for n in range(200)]
+    write(root, "long", *long)
+    assert keys(search(root, "cold mornings boiler cellar")) == ["short", "long"]
+
+
 def test_a_word_that_nothing_resembles_is_left_out_and_named(root: Path, how: str) -> None:
     write(root, "a", user("the telemetry"))
     found = search(root, "telemetry xylophone")

@@ -26,9 +26,9 @@ def test_the_verb_stops_a_regular_expression_that_runs_away(root: Path, monkeypa
     write(root, user("a" * 60 + "! needle"))
     monkeypatch.setattr("reread.index.search_process.MATCHING_SECONDS", 0.3)
     with pytest.raises(Misuse, match="took more than 0 seconds and was stopped"):
-        cli("--root", root, "search", "--regex", "(a+)+$")
+        cli("--root", root, "search", "--match=regex", "(a+)+$")
     monkeypatch.setattr("reread.index.search_process.MATCHING_SECONDS", 60.0)
-    found = json.loads(cli("--root", root, "search", "--regex", "nee+dle", "--json").output)
+    found = json.loads(cli("--root", root, "search", "--match=regex", "nee+dle", "--json").output)
     assert [hit["match"] for hit in found["hits"]] == ["needle"] and found["total"] == 1
     assert {"with_all", "with_some", "words", "corrected", "facets"} < set(found)
 

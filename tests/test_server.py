@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +13,6 @@ import sys
 import threading
 import time
 import weakref
-from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -28,11 +26,10 @@ import msgspec
 import pytest
 from effort import one_in
 from limits import PATIENCE, child_process, wait_until
-from making import image, jsonl, printed, reply, result, text, told, use, user
+from making import jsonl, reply, result, told, use, user
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.catalog.store import Store
 from reread.reader.session_view import SessionView
 from reread.server.guard import Guard
 from reread.server.library import SessionLibrary
@@ -45,13 +42,6 @@ from reread.session.session import Session
 pytestmark = one_in(2)
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
-IMAGES = {
-    "image/png": PNG,
-    "image/jpeg": b"\xff\xd8\xff\xe0",
-    "image/gif": b"GIF89a",
-    "image/webp": b"RIFF\x04\0\0\0WEBP",
-}
-HTML = "<script>alert(1)</script>"
 
 
 class Answer(NamedTuple):
@@ -221,27 +211,6 @@ def test_the_first_load_is_small(demo: Site) -> None:
     assert sum(len(gzip.compress(data)) for data in loaded) <= 250_000
 
 
-def test_usage_is_the_usage_report(demo: Site) -> None:
-    found = demo.get("/api/reports/usage?by=model")
-    expected = reread.usage(root=SAMPLES, by="model")
-    assert found["totals"]["output_tokens"] == expected.totals.output_tokens
-    assert [row["model"] for row in found["rows"]] == [row["model"] for row in expected.rows]
-    assert demo.status("/api/reports/usage?by=nonsense") == 400
-
-
-def test_images_are_served_with_the_type_that_their_bytes_have(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    encoded = [b64encode(data).decode() for data in (*IMAGES.values(), HTML.encode(), b"RIFF\x04\0\0\0WAVE")]
-    path.write_bytes(jsonl(*told(user([text("see"), *map(image, encoded), image("%%%")]))))
-    with running(SessionLibrary(paths=[path], count=False)) as site:
-        parts = site.get("/api/sessions/s/items")["items"][0]["parts"]
-        urls = [node["url"] for part in parts if part["part"] == "nodes" for node in part["nodes"]]
-        for url, (media_type, data) in zip(urls, IMAGES.items(), strict=False):
-            answer = site.ask(url)
-            assert (answer.status, answer.headers["content-type"], answer.body) == (200, media_type, data)
-        assert [site.status(url) for url in urls[len(IMAGES) :]] == [404, 404, 404]
-
-
 def test_a_child_counts_the_rows_of_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     for _ in range(2):  # the second time from the cache
@@ -374,24 +343,6 @@ def test_two_sessions_with_the_same_file_name_have_different_keys(tmp_path: Path
     }
 
 
-def test_captured_conversations_are_listed_and_merged_with_their_transcripts(tmp_path: Path) -> None:
-    session = "5e551017-0000-4000-8000-000000000001"
-    transcript = tmp_path / "projects" / "p" / f"{session}.jsonl"
-    transcript.parent.mkdir(parents=True)
-    transcript.write_bytes(jsonl(*told(user("what was asked"), reply("the answer", id="m1"))))
-    for line in jsonl(printed(reply("the answer", id="m1"), uuid="u2")).splitlines(keepends=True):
-        Store(tmp_path).append("talk", line)
-    with running(SessionLibrary([tmp_path], count=False)) as site:
-        rows = {row["captured"]: row for row in site.get("/api/library")["sessions"]}
-        assert rows[True]["title"] == rows[False]["title"] == "what was asked"
-        base = f"/api/sessions/{rows[True]['key']}"
-        assert [p["kind"] for p in site.get(f"{base}/items")["items"]] == ["prompt", "response"]
-        with site.events(f"{base}/events") as events:
-            events.until("open")
-            Store(tmp_path).append("talk", jsonl(printed(reply("and more", id="m2"), uuid="u9")))
-            assert events.until("update")["items"] == 2
-
-
 # The guard
 
 
@@ -514,14 +465,6 @@ def test_a_session_that_grows_sends_updates(live: tuple[Site, Path]) -> None:
         assert page["stamp"] == update["stamp"] and page["items"][0]["parts"][0]["state"] == "done"
 
 
-def test_a_session_that_is_no_longer_written_sends_an_update(live: tuple[Site, Path]) -> None:
-    site, path = live
-    with site.events(f"/api/sessions/{path.stem}/events") as events:
-        assert events.until("open")["live"]
-        os.utime(path, (0, 0))
-        assert not events.until("update")["live"]
-
-
 def test_a_new_agent_sends_an_update(live: tuple[Site, Path]) -> None:
     site, path = live
     append(path, reply(use("t", "Task", prompt="look"), id="m2"))
@@ -568,46 +511,6 @@ def test_a_file_that_reappears_can_be_opened_again(tmp_path: Path, capfd: pytest
 
 def test_a_null_character_is_rejected(demo: Site) -> None:
     assert demo.status("/api/reports/usage?project=%00") == 400
-
-
-def test_a_rewind_sends_an_update_from_the_fork_on(live: tuple[Site, Path]) -> None:
-    site, path = live
-    append(path, user("left"), reply("went left", id="m2"))
-    with site.events(f"/api/sessions/{path.stem}/events") as events:
-        assert events.until("open")["branch"] == 0
-        append(path, user("right", parentUuid="u2"))
-        update = events.until("update")
-        assert (update["branch"], update["first"], update["items"]) == (1, 1, 3)
-
-
-def test_changes_are_visible_without_listening(live: tuple[Site, Path]) -> None:
-    site, path = live
-    base = f"/api/sessions/{path.stem}"
-    assert site.get(base)["items"] == 2
-    append(path, user("and this"))
-    until = time.monotonic() + PATIENCE
-    while site.get(base)["items"] == 2 and time.monotonic() < until:
-        time.sleep(0.1)
-    assert site.get(base)["items"] == 3
-
-
-def test_a_torn_tail_of_an_old_file_is_a_malformed_record(live: tuple[Site, Path]) -> None:
-    site, path = live
-    with path.open("ab") as file:
-        file.write(b'{"type": "user", "mess')
-    os.utime(path, (0, 0))
-    assert site.get(f"/api/sessions/{path.stem}")["malformed"] == 1
-
-
-def test_new_sessions_send_an_event(live: tuple[Site, Path]) -> None:
-    site, path = live
-    assert len(site.get("/api/library")["sessions"]) == 1
-    with site.events("/api/events") as events:
-        shutil.copy(path, path.with_name("another.jsonl"))
-        site.get("/api/library")
-        time.sleep(2.1)
-        assert len(site.get("/api/library")["sessions"]) == 2
-        assert events.next()[0] == "library"
 
 
 def test_idle_sessions_are_closed_the_least_recently_used_first(tmp_path: Path) -> None:

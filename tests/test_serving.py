@@ -274,7 +274,7 @@ def test_a_header_is_trusted_from_this_machine_or_from_a_named_proxy(serving: Se
     assert serving.guard.sign_in is sign_in
     serving(roots=[SAMPLES], sign_in=run.SignIn("X-User", ("10.0.0.1",)), host="0.0.0.0")
     assert serving.guard.sign_in.proxies == ("10.0.0.1",)
-    for options, option in (({"sign_in": sign_in}, "--proxy"), ({"token": False}, "--no-token")):
+    for options, option in (({"sign_in": sign_in}, "HEADER@ADDRESS"), ({"token": False}, "--no-token")):
         with pytest.raises(reread.Misuse, match=option):
             serving(roots=[SAMPLES], host="0.0.0.0", **options)
     assert len(serving.servers) == 2

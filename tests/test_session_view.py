@@ -26,6 +26,7 @@ from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
 from reread.reader.thread_view import MAX_FILLS, run_steps
 from reread.reader.timeline import MAX_MESSAGES, Timeline
+from reread.render.format import heading
 from reread.session.session import Session, threads_of
 from reread.tools import nodes
 
@@ -106,23 +107,23 @@ def test_a_run_of_small_calls_is_one_item() -> None:
     assert [part.id for part in run.parts] == ["a", "b", "c"]
 
 
-def test_two_small_calls_are_not_a_run() -> None:
-    assert kinds(view_of(user("go"), *small_calls("a", "b"), reply("Found."))) == [
-        "prompt",
-        "response",
-        "response",
-        "response",
-    ]
-
-
 @pytest.mark.parametrize(
-    "between",
-    [reply("Now the other.", id="t"), reply(use("x", "Bash", command="ls"), id="t"), user("wait")],
-    ids=["text", "command", "prompt"],
+    ("records", "found"),
+    [
+        ([*small_calls("a", "b"), reply("Found.")], ["response", "response", "response"]),
+        (small_calls(*(f"c{n}" for n in range(MAX_MESSAGES * 2 + 1))), ["run", "run", "response"]),
+        *(
+            ([*small_calls("a", "b", "c"), between, *small_calls("d", "e", "f")], ["run", kind, "run"])
+            for between, kind in (
+                (reply("Now the other.", id="t"), "response"),
+                (reply(use("x", "Bash", command="ls"), id="t"), "response"),
+                (user("wait"), "prompt"),
+            )
+        ),
+    ],
 )
-def test_text_other_calls_and_prompts_end_a_run(between: making.Object) -> None:
-    view = view_of(user("go"), *small_calls("a", "b", "c"), between, *small_calls("d", "e", "f"))
-    assert kinds(view)[1::2] == ["run", "run"]
+def test_text_other_calls_prompts_and_many_messages_end_a_run(records: list[making.Object], found: list[str]) -> None:
+    assert kinds(view_of(user("go"), *records)) == ["prompt", *found]
 
 
 def test_thinking_and_hooks_do_not_end_a_run() -> None:
@@ -149,12 +150,6 @@ def test_thinking_with_an_odd_signature_is_shown(signature: Any) -> None:
     assert [part.seconds for part in parts_of(session_view(session), schema.ThinkingPart)] == [None]
     (message,) = session.turns[0].messages[1:]
     assert [part.text for part in p.message_parts(message) if isinstance(part, p.MessageThinking)] == ["hm"]
-
-
-def test_a_long_run_is_cut() -> None:
-    ids = [f"c{n}" for n in range(MAX_MESSAGES * 2 + 1)]
-    view = view_of(user("go"), *small_calls(*ids))
-    assert kinds(view) == ["prompt", "run", "run", "response"]
 
 
 def test_client_additions_are_closed_parts() -> None:
@@ -415,10 +410,7 @@ def test_titles_have_no_markup(prompt: str, title: str) -> None:
     (turn,) = view.outline(0, 10).turns
     assert turn.title == title
     assert view.session.title == as_title(prompt)
-
-
-def test_the_title_of_a_session_has_no_markup() -> None:
-    assert view_of(user("Fix `make test`")).overview().title == "Fix make test"
+    assert view.overview().title == heading(view.session.title, schema.TITLE)
 
 
 def test_places_by_message_call_line_and_turn() -> None:

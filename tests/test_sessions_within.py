@@ -38,7 +38,7 @@ def test_it_is_found(path: Path, tmp_path: Path, id: str) -> None:
     library.close()
 
 
-@pytest.mark.parametrize("verb", ["show", "export", "usage", "files", "check", "stats", "secrets"])
+@pytest.mark.parametrize("verb", ["show", "export", "usage", "files", "check", "stats", "share --check"])
 def test_every_verb_takes_it(path: Path, tmp_path: Path, verb: str) -> None:
     for id in (SECOND, THIRD[:8]):
         done = run("--root", str(tmp_path), *verb.split(), id)

@@ -10,8 +10,9 @@ from indexes import open_reader
 from making import jsonl, reply, result, use, user
 
 import reread
-from reread.disk import layout, spilled
+from reread.disk import spilled
 from reread.disk.file_set import find_files
+from reread.disk.spilled import spilled_files
 from reread.index import index_files, update
 from reread.index.document_reader import DocumentReader
 from reread.index.documents import spilled_place
@@ -64,7 +65,7 @@ def test_a_kept_session_has_it_too(tmp_path: Path) -> None:
     kept = tmp_path / "kept" / "projects" / "-p" / path.name
     assert reread.open(kept).calls[0].spilled == WHOLE
     assert len(search(kept, "zebra")) == 1
-    assert [file.name for file in layout.spilled_files(kept)] == ["b1.txt"]
+    assert [file.name for file in spilled_files(kept)] == ["b1.txt"]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_the_figures_are_those_of_the_library(folder: Path, tmp_path: Path) -> N
     assert {(row["path"], row["id"]) for row in found} == calls and len(found) == len(calls)
 
 
-def _own_calls(session: reread.Session) -> list[reread.Call]:
+def _own_calls(session: reread.Session) -> list[reread.value_types.Call]:
     threads_of(session).stop_merging()
     return session.calls
 
@@ -302,7 +302,7 @@ def test_errors_help(samples: Path, tmp_path: Path) -> None:
     with pytest.raises(Misuse, match='only in quotes: "offset"'):
         ask(samples, "select offset from records")
     assert ask(samples, 'select "offset" from records limit 1 offset 1')
-    with pytest.raises(Misuse, match=r"to be loaded\. No extension is loaded; --tables s3://"):
+    with pytest.raises(Misuse, match=r"to be loaded\. No extension is loaded; --from s3://"):
         ask(samples, "from 's3://bucket/x.parquet'", allow_files=True)
     with pytest.raises(NotFound, match="reread tables -o"):
         ask(tmp_path / "none", "select 1")
@@ -351,7 +351,7 @@ def test_times_of_a_day_are_pythons_own(samples: Path) -> None:
 @pytest.mark.parametrize("target", ["/", "folder"])
 def test_rows_are_not_written_in_place_of_a_folder(tmp_path: Path, target: str) -> None:
     (tmp_path / "folder").mkdir()
-    done = run("--demo", "sql", "select 1", "--parquet", str(tmp_path / target))
+    done = run("--demo", "sql", "select 1", "-o", str(tmp_path / target))
     assert (done.returncode, done.stderr) == (2, f"reread: Cannot write {tmp_path / target}: Is a directory.\n")
 
 
@@ -443,10 +443,12 @@ def test_the_verb(tmp_path: Path) -> None:
     assert table[0].split() == ["tool", "calls", "last"] and len(table) == len(listed) + 2
     rows = list(csv.DictReader(io.StringIO(run("sql", "--demo", "--csv", query, env=own).stdout)))
     assert [(row["tool"], int(row["calls"])) for row in rows] == [(row["tool"], row["calls"]) for row in listed]
-    run("sql", "--demo", "from calls", "--parquet", str(tmp_path / "calls.parquet"))
+    run("sql", "--demo", "from calls", "-o", str(tmp_path / "calls.parquet"))
     assert pyarrow.parquet.read_table(tmp_path / "calls.parquet").num_rows == sum(row["calls"] for row in listed)
-    (tmp_path / "q.sql").write_text("select 1 as a; select 2 as b;")
-    assert json.loads(run("sql", "--demo", "-f", str(tmp_path / "q.sql"), "--json").stdout) == [[{"a": 1}], [{"b": 2}]]
+    run("sql", "--demo", "from calls", "-o", str(tmp_path / "calls.csv"))
+    assert (tmp_path / "calls.csv").read_text().count("\n") > len(listed)
+    queries = b"select 1 as a; select 2 as b;"
+    assert json.loads(run("sql", "--demo", "--json", stdin=queries).stdout) == [[{"a": 1}], [{"b": 2}]]
     failed = run("sql", "--demo", stdin=b"selec 1")
     assert failed.returncode == 2 and "syntax error" in failed.stderr and failed.stdout == ""
 

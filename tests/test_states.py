@@ -23,7 +23,7 @@ from reread.dataset.schema import RECORDS
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk import joins, states
 from reread.disk.cache import FileState, states_at
-from reread.disk.transcript_file import stat_transcript
+from reread.disk.states import stat_transcript
 from reread.session.session import threads_of
 from reread.storage import kept_names
 from reread.storage.kept_names import generation_path
@@ -473,7 +473,7 @@ class TestDamage:
         write(path, rows(3, 4))
         findings = [finding for finding in reread.check(path) if finding.code == "dropped-records"]
         assert [finding.text.startswith("2 records") for finding in findings] == [True]
-        assert "dropped-records" in cli("check", "-v", str(path))
+        assert "dropped-records" in cli("check", "--full", str(path))
 
     @pytest.mark.parametrize("data", [b"", b"[", b'[{"type":"user"}]', b"\xef\xbb\xbf{}\n", b"{}", b"\0\n\n"])
     def test_whatever_the_file_is_now(self, claude: Path, data: bytes) -> None:

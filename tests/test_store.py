@@ -259,7 +259,7 @@ class TestConversations:
         assert store.open("second").id == "second"
         with pytest.raises(reread.Ambiguous, match="matches 2 conversations"):
             store.open("sec")
-        with pytest.raises(reread.NotFound, match="ls --captured"):
+        with pytest.raises(reread.NotFound, match="ls --only captured"):
             store.open("nowhere")
 
     def test_an_exact_id_is_preferred_to_a_prefix(self, tmp_path: Path) -> None:

@@ -505,7 +505,7 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("REREAD_MACHINE", "ann-laptop")
     assert run("--demo", "tables", "--to", bucket)[0] == 0
     assert run("tables", "--to", bucket, "--text")[0] != 0
-    assert run("tables", "--to", bucket, "--verify")[0] == 0
+    assert run("tables", "--to", bucket, "--check")[0] == 0
     code, said = run("usage", "--team", bucket, "--by", "project", "--json")
     value = json.loads(said)
     wanted = reread.usage(root=SAMPLES).totals
@@ -544,7 +544,7 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     assert run("digest", "--team", bucket, "--since", "2020-01-01")[0] == 1
     victim = next(Path(bucket).glob("calls/*/*/*.parquet"))
     victim.write_bytes(b"x" + victim.read_bytes())
-    assert run("tables", "--to", bucket, "--verify") == (
+    assert run("tables", "--to", bucket, "--check") == (
         1,
         f"ann-laptop: {victim.relative_to(bucket)}: its content was changed\n1 machine, 1 finding\n",
     )
@@ -698,6 +698,7 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
     span = {"since": "2026-01-05", "until": "2026-04-05"}
     parts = {
         "weeks": ("usage", "week"),
+        "projects": ("usage", "project"),
         "usage": ("usage", "model"),
         "cache": ("cache_breaks", "cause"),
         "tools": ("stats", "tool"),
@@ -707,7 +708,7 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
     assert team.asked == [(name, {"by": by, **span}) for name, by in parts.values()]
     assert page == {
         "by": "model",
-        "groups": ["project", "team", "person", "machine", "model"],
+        "groups": ["team", "person", "machine", "model"],
         "quarter": "2026-Q1",
         "quarters": ["2026-Q4", "2026-Q1"],
         **span,
@@ -729,13 +730,13 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
 def test_the_newest_quarter_that_has_begun_is_shown(quarters: list[str], shown: str) -> None:
     for query in ({}, {"quarter": "", "by": ""}):
         page = page_of(AskedTeam(*quarters), query)
-        assert (page["quarter"], page["by"]) == (shown, "project")
+        assert (page["quarter"], page["by"]) == (shown, "team")
 
 
 @pytest.mark.usefixtures("today")
 def test_what_the_page_of_a_team_does_not_have() -> None:
     for quarters, query, error in (
-        (["2026-Q4"], {"by": "session"}, "by 'session'; use project, team"),
+        (["2026-Q4"], {"by": "session"}, "by 'session'; use team, person"),
         (["2026-Q4"], {"quarter": "2025-Q4"}, "No quarter '2025-Q4'; use 2026-Q4"),
         ([], {}, "No quarter ''"),
     ):

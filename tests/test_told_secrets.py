@@ -19,9 +19,10 @@ from session_home import Machine
 
 from reread.cli import VERBS
 from reread.cli import _glance as glance
-from reread.cli._glance import Glance, first_kind
+from reread.cli._glance import Glance
 from reread.redaction import vendors
 from reread.redaction.certain import find_certain
+from reread.redaction.suspects import first_kind
 
 TOKEN = "ghp_" + "a8Kd03LmQ92xZbYt7RvW5cNf1HsJ4gPq6uEo"
 TOLD = "has what looks like a secret (github-token)"
@@ -31,16 +32,16 @@ OWN: dict[str, list[list[str]]] = {
     "serve": [["--help"]],
     "tail": [["--help"]],
     "capture": [["-q", "--", sys.executable, "-c", "print(1)"]],
-    "search": [["say"], ["say", "--json"], [TOKEN], [r"say \w+", "--regex"]],
-    "show": [*FORMS, [ID, "--raw"], [ID, "--full"], [ID, "--format", "markdown"]],
-    "file": [["app.py", "--at", ID]],
+    "search": [["say"], ["say", "--json"], [TOKEN], [r"say \w+", "--match=regex"]],
+    "show": [*FORMS, [ID, "--format=raw"], [ID, "--full"], [ID, "--format", "markdown"]],
+    "file": [["app.py", ID]],
     "diff": [[f"{ID}:1", f"{ID}:2"], [f"{ID}:1", f"{ID}:2", "--json"]],
     "blame": [["app.py"], ["app.py", "--json"]],
     "usage": [*FORMS, ["--by", "session"], ["--list"]],
     "stats": [*FORMS, ["--list"], ["--by", "command"]],
     "sql": [["select * from sessions"], ["--text", "select * from messages"], ["--json", "select * from calls"]],
-    "resume": [[ID, "--print"]],
-    "replay": [[ID, "--instant"]],
+    "resume": [[ID, "--dry-run"]],
+    "replay": [[ID, "--speed=instant"]],
     "delete": [[ID, "--dry-run"], [ID, "--dry-run", "--json"]],
     "export": [[ID], [ID, "-f", "jsonl"], [ID, "-f", "html"], [ID, "-o", "it.html"]],
 }
@@ -78,7 +79,9 @@ def test_a_page_of_a_session_with_a_token_is_told(machine: Machine) -> None:
 
 
 def test_a_token_in_a_session_that_is_followed_is_told(machine: Machine) -> None:
-    with subprocess.Popen([*REREAD, "tail", ID, "--last", "9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tail:
+    with subprocess.Popen(
+        [*REREAD, "tail", ID, "--limit", "9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as tail:
         assert tail.stdout is not None and tail.stderr is not None
         while TOKEN.encode() not in tail.stdout.readline():
             pass
@@ -153,3 +156,22 @@ def test_what_is_very_long_is_looked_at_from_its_beginning() -> None:
     assert not seen.is_looking
     seen.see(TOKEN)
     assert seen.kind() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("DB_PASSWORD=hunter2Blue!9", "password"),
+        ('{"host": "db", "password": "Tr0ub4dor&3"}', "password"),
+        (r'"text":"{\"pwd\": \"Zk82mQp1x\"}"', "password"),
+        ("the password is Sommer2024!", "password"),
+        ("postgres://app:s3cr3tPa55@db.internal/x", "url-password"),
+        ("password: changeme1", ""),
+        ("PASSWORD=$DB_PASSWORD2", ""),
+        ("passwordField2 = form.getPassword1()", ""),
+        ("http://localhost:8080/@x", ""),
+        ("password: Sommer", ""),
+    ],
+)
+def test_a_password_is_seen_if_its_name_and_look_leave_no_doubt(text: str, kind: str) -> None:
+    assert first_kind(f"{'word ' * 90}{text} {'word ' * 90}") == kind

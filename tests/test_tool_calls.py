@@ -144,6 +144,12 @@ def test_a_full_drawing_has_every_text(tool_call: ToolCall, title: str) -> None:
     assert not [text for text in given if json.dumps(text, ensure_ascii=False)[1:-1] not in drawn]
 
 
+def test_what_a_node_shows_whole_is_not_left_out() -> None:
+    call = ToolCall("SomeUnknownTool", {"a": {"n": 1, "m": [2]}, "b": {}})
+    assert tools.left_out(call, tools.draw(call)) == {}
+    assert tools.left_out(call, []) == {"input.a.n": 1, "input.a.m[0]": 2}
+
+
 MODULES = [import_module(f"reread.tools.{family}") for family in FAMILIES]
 TOOLS = [(module, tool) for module in MODULES for tool in module.TOOLS]
 OWN_TOOLS = pytest.mark.parametrize(("module", "tool"), TOOLS, ids=[tool.names[0] for _, tool in TOOLS])

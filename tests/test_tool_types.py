@@ -28,7 +28,7 @@ json_values = st.recursive(
 )
 
 
-def called(name: str, input: Any, data: Any) -> reread.Call:
+def called(name: str, input: Any, data: Any) -> reread.value_types.Call:
     """Return a call as it is read from a file."""
     block = {**use("c", name), "input": input}
     (call,) = read(reply(block), answer(result("c"), data=data)).calls

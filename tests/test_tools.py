@@ -17,7 +17,7 @@ from limits import within
 import reread
 from reread import tools
 from reread.records.blocks import to_block
-from reread.render.markdown import nodes_markdown
+from reread.render.markdown import MarkdownView
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
@@ -78,7 +78,7 @@ def tool_call(
 
 def as_markdown(nodes: list[Node]) -> str:
     """The nodes as Markdown, in full."""
-    markdown = "\n".join(nodes_markdown(nodes, Selection(full=True)))
+    markdown = "\n".join(MarkdownView(Selection(full=True)).drawn(nodes))
     assert "\x1b" not in markdown
     return markdown
 
@@ -294,7 +294,7 @@ def _flat(nodes: list[Node]) -> Iterator[Node]:
         yield from _flat(getattr(node, "nodes", []))
 
 
-def real_calls() -> Iterator[tuple[Path, reread.Call]]:
+def real_calls() -> Iterator[tuple[Path, reread.value_types.Call]]:
     own, here, *others = (sorted(folder.rglob("*.jsonl")) for folder in (SAMPLES, *REAL))
     for path in (*own, *some(here, 3), *(path for paths in others for path in some(paths, 6))):
         if path.name in ("truth.jsonl", "journal.jsonl", "history.jsonl"):

@@ -79,7 +79,7 @@ def adopted(machine: Machine) -> list[str]:
     run = {"schema_version": "ATIF-v1.4", "session_id": "run", "agent": {"name": "a", "version": "1"}, "steps": []}
     path = out(machine, "run.json")
     path.write_text(json.dumps(run))
-    return ["adopt", str(path)]
+    return ["capture", "--from", str(path)]
 
 
 def captured(machine: Machine) -> list[str]:
@@ -99,8 +99,8 @@ def given_to_status_line(machine: Machine) -> None:
 Use = list[str] | Callable[[Machine], Any]
 USES: dict[str, list[Use]] = {
     "serve": [serve],
-    "ls": [["ls"], ["ls", "--prompts"], ["ls", "--trash"], ["ls", "--json"]],
-    "search": [["search", WORD], ["search", WORD, "--regex"]],
+    "ls": [["ls"], ["ls", "--only", "prompts"], ["ls", "--only", "trash"], ["ls", "--json"]],
+    "search": [["search", WORD], ["search", WORD, "--match=regex"]],
     "show": [["show", ID], ["show", ID, "--json"]],
     "context": [["context", ID]],
     "tail": [tail],
@@ -109,31 +109,29 @@ USES: dict[str, list[Use]] = {
     "budget": [["budget", "set", "5/day"], ["budget"]],
     "digest": [["digest", "--since", "2026-11-01"]],
     "files": [["files", ID]],
-    "file": [["file", "app.py", "--at", ID]],
+    "file": [["file", "app.py", ID]],
     "diff": [["diff", f"{ID}:1", f"{ID}:2"]],
     "blame": [["blame", "app.py"]],
-    "review": [commit, ["review", "HEAD~1..HEAD"]],
-    "note": [["note", "HEAD~1..HEAD", "--write"], ["note", "HEAD~1..HEAD"]],
+    "review": [commit, ["review", "HEAD~1..HEAD", "--note", "write"], ["review", "HEAD~1..HEAD"]],
     "usage": [["usage"], ["usage", "--by", "cache"], ["usage", "--by", "session"]],
     "stats": [["stats"], ["stats", "--by", "session"]],
     "advise": [["advise"]],
     "check": [["check", ID]],
     "sql": [["sql", "--text", "select * from messages"], ["sql", "select * from sessions"]],
     "tables": [lambda machine: ["tables", "-o", str(out(machine, "tables")), "--text"]],
-    "capture": [captured],
-    "replay": [["replay", ID, "--instant"]],
-    "adopt": [adopted],
+    "capture": [captured, adopted],
+    "replay": [["replay", ID, "--speed=instant"]],
     "share": [
         lambda machine: ["share", ID, "-o", str(out(machine, "a.html")), "--replace", WORD, "--replace-likely"],
         lambda machine: ["share", ID, "--to", str(out(machine, "team")), "--replace", WORD, "--replace-likely"],
+        ["share", "--check", ID],
     ],
     "export": [lambda machine: ["export", ID, "-f", "markdown", "-o", str(out(machine, "a.md"))]],
-    "secrets": [["secrets", ID]],
     "rerun": [lambda _: reread.fake_api(ID).answer({"messages": [{"role": "user", "content": WORD}], "tools": []})],
     "mcp": [lambda _: answers.search_answer(WORD), lambda _: answers.search_answer(SAID)],
     "lsp": [lambda machine: len(reread.blame(machine.project / "app.py", text=WORD))],
     "completion": [["completion", "bash"]],
-    "keep": [["keep"], ["keep", "--verify"], ["keep", "--prune", "--yes"], ["keep"]],
+    "keep": [["keep"], ["keep", "--check"], ["keep", "--prune", "--yes"], ["keep"]],
     "resume": [lambda machine: reread.resume(ID, into=machine.folder / "elsewhere")],
     "brief": [["brief", ID], ["brief", ID, "--json"]],
     "tag": [["tag", ID, WORD], ["tag"], ["tag", ID]],
@@ -273,7 +271,7 @@ KILLED: dict[str, tuple[Step, Step]] = {
     "keep --restore": (lost, lambda machine: Archive().restore(to=machine.config)),
     "resume": (lost, lambda _: reread.resume(ID)),
     "resume --in": (nothing, lambda machine: reread.resume(ID, into=machine.project)),
-    "resume --at": (nothing, lambda machine: reread.resume(ID, at=1, into=machine.project)),
+    "resume at a turn": (nothing, lambda machine: reread.resume(ID, at=1, into=machine.project)),
     "delete": (kept, lambda _: reread.delete(ID)),
     "delete --kept": (kept, lambda _: reread.delete(ID, kept=True)),
     "delete --now": (kept, lambda _: reread.delete(ID, now=True)),
@@ -325,7 +323,7 @@ def test_no_word_is_left_by_whoever_was_killed(machine: Machine, verb: str) -> N
     assert step >= STEPS, "it was killed at least once"
 
 
-@pytest.mark.parametrize("other", ["keep", "resume --at", "delete --kept", "share"])
+@pytest.mark.parametrize("other", ["keep", "resume at a turn", "delete --kept", "share"])
 def test_two_at_once_leave_no_word(machine: Machine, other: str) -> None:
     kept(machine)
 

@@ -102,14 +102,14 @@ def test_prices_are_shown_with_their_date(run: Any) -> None:
     assert listed["models"]["claude-opus-5-5"]["prices"][0]["input"] == 4
 
 
-def test_a_price_file_and_the_environment(run: Any, tmp_path: Path) -> None:
+def test_a_file_has_other_prices(run: Any, tmp_path: Path) -> None:
     prices = tmp_path / "prices.json"
     prices.write_text('{"as_of": "2030-01-01", "models": {"claude-opus-5-5": {"input": 0, "output": 0}}}')
-    for words, more in ((["--price-file", str(prices)], {}), ([], {"REREAD_PRICES": str(prices)})):
-        done = run("--demo", "usage", "--by", "model", "--json", *words, **more)
-        rows = {row["model"]: row["cost_usd"] for row in json.loads(done.stdout)["rows"]}
-        assert rows["claude-opus-5-5"] == 0
-        assert "2030-01-01" in run("usage", "--prices", *words, **more).stdout
+    done = run("--demo", "usage", "--by", "model", "--json", REREAD_PRICES=str(prices))
+    rows = {row["model"]: row["cost_usd"] for row in json.loads(done.stdout)["rows"]}
+    assert rows["claude-opus-5-5"] == 0
+    assert "2030-01-01" in run("usage", "--prices", REREAD_PRICES=str(prices)).stdout
+    assert "Cannot read price file" in run("usage", REREAD_PRICES="/nonexistent.json").stderr
 
 
 def test_sessions_folders_and_streams_can_be_mixed(run: Any) -> None:
@@ -137,11 +137,9 @@ def test_times_and_models_filter(run: Any) -> None:
     assert (none["totals"]["responses"], none["totals"]["cost_usd"]) == (0, 0)
 
 
-def test_the_cache_is_used_unless_no_cache_is_given(run: Any, tmp_path: Path) -> None:
+def test_the_cache_is_used(run: Any, tmp_path: Path) -> None:
     own = {"REREAD_CACHE": str(tmp_path / "cache")}
-    first = run("--demo", "usage", "--json", "--no-cache", **own).stdout
-    assert not (tmp_path / "cache").exists()
-    assert run("--demo", "usage", "--json", **own).stdout == first
+    first = run("--demo", "usage", "--json", **own).stdout
     assert (tmp_path / "cache" / "cache.sqlite").exists()
     assert run("--demo", "usage", "--json", **own).stdout == first
 
@@ -155,7 +153,6 @@ def test_the_cache_is_used_unless_no_cache_is_given(run: Any, tmp_path: Path) ->
         (["--tz", "Mars/Base"], "Invalid time zone"),
         (["--since", "someday"], "Invalid time"),
         (["/nonexistent.jsonl"], "no such file"),
-        (["--price-file", "/nonexistent.json"], "Cannot read price file"),
     ],
 )
 def test_misuse_is_reported_on_one_line(run: Any, words: list[str], expected: str) -> None:
@@ -214,12 +211,12 @@ class TestReportedCost:
 class TestTable:
     """Order, threshold, titles, width and groups."""
 
-    def test_rows_are_sorted_by_cost_and_small_ones_left_out(self, run: Any) -> None:
-        shown = run("--demo", "usage", "--by", "session", "--sort", "cost", "--min-cost", "0.1").stdout.splitlines()
+    def test_rows_are_sorted_by_cost_and_the_last_left_out(self, run: Any) -> None:
+        shown = run("--demo", "usage", "--by", "session", "--sort", "cost", "-n", "4").stdout.splitlines()
         assert [line.split()[0] for line in shown[1:5]] == ["d2a94e17", "8c1f0b52", "c3e81f6d", "b90c6f28"]
         assert shown[5].startswith("Total") and " 150 " in shown[5]
         assert "Not shown: 5 rows, $0.31 in all." in shown
-        done = run("--demo", "usage", "--by", "session", "--min-cost", "0.1", "--json")
+        done = run("--demo", "usage", "--by", "session", "-n", "4", "--json")
         assert len(json.loads(done.stdout)["rows"]) == 4 and "Not shown: 5 rows" in done.stderr
 
     @pytest.mark.parametrize("verb", ["usage", "stats"])
@@ -307,9 +304,10 @@ class TestTable:
         assert "plain,harbor" in offered("reread", "--demo", "show", "--project", "ha")
         assert offered("reread", "digest", "--since", "t") == ["plain,today", "plain,tuesday", "plain,thursday"]
         assert offered("reread", "stats", "--tz", "europe/berl") == ["plain,Europe/Berlin"]
-        assert offered("reread", "search", "--in", "text,no") == ["plain,text,notices"]
+        assert offered("reread", "search", "--only", "text,no") == ["plain,text,notices"]
         assert offered("reread", "blame", "src") == offered("reread", "show", "--file", "src") == ["file,src"]
-        assert offered("reread", "--demo", "resume", "8c1f", "--at", "") == [f"plain,{n}" for n in range(1, 6)]
+        assert offered("reread", "ls", "--only", "starred,cap") == ["plain,starred,captured"]
+        assert offered("reread", "replay", "--speed", "i") == ["plain,instant"]
         assert offered("reread", "budget", "set", "20/w") == ["plain,20/week"]
         assert offered("reread", "budget", "set", "20") == [f"plain,20/{unit}" for unit in ("day", "week", "month")]
         assert offered("reread", "budget", "remove", "") == ["plain,day", "plain,week", "plain,month"]

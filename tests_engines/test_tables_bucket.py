@@ -88,7 +88,7 @@ def test_sql_fetches_the_tables_that_it_asks(bucket: Bucket, out: str, tmp_path:
     assert counted(reread.tables(out).sql(query).read_all()) == wanted
     fetched = {path.relative_to(tmp_path / "cache").parts[2] for path in (tmp_path / "cache").rglob("*.parquet")}
     assert fetched == {"calls"}
-    assert '"n": ' in run("sql", "--tables", out, "select count(*) as n from usage", "--json")
+    assert '"n": ' in run("sql", "--from", out, "select count(*) as n from usage", "--json")
     with closing(Database(table_files(out))) as database:
         for name in TABLES:
             [[rows]] = database.query(f"select count(*) from {name.upper()}").rows
@@ -239,6 +239,6 @@ def test_what_is_wrong_is_said(bucket: Bucket, out: str, monkeypatch: pytest.Mon
         reread.tables(out)["calls"].read_all()
     with pytest.raises(Unreadable, match="no such bucket"):
         reread.tables(root=bucket.sources).write("s3://nobody-has-this-bucket/x")
-    assert "No tables in s3://" in run("sql", "--tables", out, "from usage", code=2)
+    assert "No tables in s3://" in run("sql", "--from", out, "from usage", code=2)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "no connection; check the network" in run("tables", "-o", out, code=2)

@@ -474,7 +474,7 @@ class Reread(Library):
 
     def secrets(self, case: Case) -> Task:
         """Ends with 1 if there are some."""
-        steps = '"$0" -m reread secrets --json || test $? = 1'
+        steps = '"$0" -m reread share --check --json || test $? = 1'
         return Task(["sh", "-c", steps, sys.executable], case.printed, {"XDG_CACHE_HOME": case.out / "cache"})
 
     def leaking(self, case: Case) -> set[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from typing import TYPE_CHECKING, Any
 
 from reread.base.version import __version__ as __version__
 
+TYPE_CHECKING = False  # the status line starts without what loading types takes
 if TYPE_CHECKING:
+    from typing import Any
+
     from reread import plugins as plugins
     from reread import tool_types as tool_types
     from reread import value_types as value_types
-    from reread.accounting.billing import Usage as Usage
     from reread.addons import spark as spark
     from reread.addons.rerun.fake_api import fake_api as fake_api
     from reread.addons.rerun.playing import rerun as rerun
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from reread.addons.team.reports import team as team
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
-    from reread.catalog.header import Header as Header
     from reread.catalog.headers import sessions as sessions
     from reread.catalog.marks import archive_sessions as archive_sessions
     from reread.catalog.marks import tag_sessions as tag_sessions
@@ -39,16 +38,7 @@ if TYPE_CHECKING:
     from reread.handover.resuming import resume as resume
     from reread.handover.trash import trash as trash
     from reread.index.find import search as search
-    from reread.model.conversation import Agent as Agent
-    from reread.model.conversation import Branch as Branch
-    from reread.model.conversation import Call as Call
-    from reread.model.conversation import Compaction as Compaction
-    from reread.model.conversation import Conversation as Conversation
-    from reread.model.conversation import Message as Message
-    from reread.model.conversation import Turn as Turn
-    from reread.model.ledger import Fate as Fate
     from reread.reader.export_formats import export as export
-    from reread.reader.redacted_export import Redaction as Redaction
     from reread.reader.redacted_export import redact as redact
     from reread.reader.redacted_review import notes as notes
     from reread.reader.redacted_review import review as review
@@ -56,8 +46,6 @@ if TYPE_CHECKING:
     from reread.recording.player import replay as replay
     from reread.recording.recorder import capture as capture
     from reread.records.decode import Decoder as Decoder
-    from reread.records.decode import Record as Record
-    from reread.records.lines import Line as Line
     from reread.reports.advice_report import advise as advise
     from reread.reports.blame_report import blame as blame
     from reread.reports.brief_report import brief as brief
@@ -72,40 +60,23 @@ if TYPE_CHECKING:
     from reread.reports.secrets_report import secrets as secrets
     from reread.reports.stats_report import stats as stats
     from reread.reports.usage_report import usage as usage
-    from reread.session.changes import Change as Change
-    from reread.session.finding import Finding as Finding
     from reread.session.follow import follow as follow
     from reread.session.session import Session as Session
     from reread.session.session import check as check
     from reread.session.session import open as open  # noqa: A004
 
 _MODULES = {
-    "Agent": "model.conversation",
     "Ambiguous": "errors",
     "Archive": "archive.archive",
-    "Branch": "model.conversation",
-    "Call": "model.conversation",
-    "Change": "session.changes",
-    "Compaction": "model.conversation",
-    "Conversation": "model.conversation",
     "Decoder": "records.decode",
-    "Fate": "model.ledger",
-    "Finding": "session.finding",
-    "Header": "catalog.header",
-    "Line": "records.lines",
-    "Message": "model.conversation",
     "Misuse": "errors",
     "NotFound": "errors",
-    "Record": "records.decode",
-    "Redaction": "reader.redacted_export",
     "RereadError": "errors",
     "Session": "session.session",
     "Store": "catalog.store",
-    "Turn": "model.conversation",
     "Undecided": "errors",
     "Unreadable": "errors",
     "Unwritable": "errors",
-    "Usage": "accounting.billing",
     "adopt": "recording.adoption",
     "advise": "reports.advice_report",
     "archive_sessions": "catalog.marks",
@@ -151,6 +122,8 @@ __all__ = [name for name in _MODULES if name != "open"]  # pyright: ignore[repor
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _PUBLIC_MODULES:
         return importlib.import_module(f"reread.{name}")
     if name in _MODULES:

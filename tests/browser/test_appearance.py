@@ -205,7 +205,7 @@ def test_an_accessibility_check_finds_nothing_without_sessions_or_in_a_team(
         "#/": "main code",
         "#/insights": "main h1",
         "#/team": "text=Fewer than three people",
-        "#/team?quarter=2026-Q1": "main table",
+        "#/team?quarter=2026-Q1": ".bars",
     }.items():
         page.evaluate("address => location.hash = address", address)
         page.locator(ready).first.wait_for()

@@ -192,8 +192,8 @@ def test_back_restores_a_page_of_a_team(tab: Tab, serve: Any, tmp_path: Path) ->
     (tmp_path / "empty").mkdir()
     address = serve("serve", "--root", tmp_path / "empty", "--team", bucket).partition("#")[0]
     page = tab(f"{address}#/team?quarter=2026-Q1", viewport=LOW)
-    page.locator("main table").first.wait_for()
-    page.get_by_text("5 Jan – 8 Feb").wait_for()
+    page.get_by_role("button", name="Figures of each week").click()
+    page.get_by_role("row", name="5 Jan – 8 Feb").wait_for()
     group = page.get_by_role("group", name="Group").get_by_role("button").last
     group.click()
     expect(group).to_have_attribute("aria-pressed", "true")

@@ -287,7 +287,7 @@ class TestSession:
         end.get_by_role("button", name="Continue from here").click()
         expect(end.get_by_text("Copied")).to_be_visible()
         copied = page.evaluate("navigator.clipboard.readText()")
-        assert copied == f"reread resume {DEMO['flaky']} --at 1"
+        assert copied == f"reread resume {DEMO['flaky']}:1"
 
     def test_about(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))

@@ -29,41 +29,43 @@ def test_findings_are_decided_previewed_and_downloaded(
     expect(summary).to_have_text(
         "1 to decide before it can be shared · 1 secret and 1 personal detail will be replaced"
     )
-    expect(pane).to_contain_text("Decide on 1 finding to download")
+    expect(pane).to_contain_text("Decide 1 to share")
     expect(pane.get_by_role("link", name="Download")).to_have_count(0)
     assert "hunter2" not in pane.inner_text() and made.needles["prompt"] not in pane.inner_text()
     assert axe(page) == []
-    pane.get_by_role("link", name="Preview", exact=True).click()
     beside = page.frame_locator("iframe")
     expect(beside.locator(".message").last).to_contain_text("I used [undecided-password-1] for Project Harbor")
     assert not [frame for frame in page.frames[1:] if "hunter2" in frame.content()]
     likely = pane.get_by_role("region", name="To decide")
     expect(likely).to_contain_text("To decide 1")
-    likely.get_by_role("button", name="Replace").click()
+    pane.get_by_role("button", name="Decide 1 to share").click()
+    page.keyboard.press("y")
     expect(pane.get_by_role("region", name="Decided")).to_contain_text("[redacted-password-1]")
     expect(likely).to_have_count(0)
     expect(pane.get_by_role("link", name="Download")).to_be_visible()
     expect(beside.locator(".message").last).to_contain_text("I used [redacted-password-1] for Project Harbor")
-    pane.get_by_role("link", name="Close the preview").click()
+    pane.get_by_role("link", name="Show the messages").click()
+    page.locator(".message").first.wait_for()
     pane.get_by_label("Also replace").fill("Project Harbor")
     pane.locator("form").get_by_role("button", name="Replace").click()
     expect(pane.get_by_role("region", name="Secrets")).to_contain_text("Secrets 2")
     expect(summary).to_have_text("Nothing left to decide · 3 secrets and 1 personal detail will be replaced")
-    pane.get_by_role("link", name="Preview", exact=True).click()
+    pane.get_by_role("link", name="Show the preview").click()
     expect(beside.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
     assert page.frames[1].evaluate("origin") == "null"
     pane.get_by_role("region", name="Secrets").get_by_role("button", name="Keep", exact=True).last.click()
     expect(beside.locator(".message").last).to_contain_text("for Project Harbor")
     pane.get_by_role("region", name="Secrets").get_by_role("button", name="Replace", exact=True).last.click()
     expect(beside.locator(".message").last).to_contain_text("for [redacted-text-1]")
-    pane.get_by_role("link", name="Close the preview").click()
+    pane.get_by_role("link", name="Show the messages").click()
     expect(page.locator("iframe")).to_have_count(0)
     with page.expect_download() as download:
         pane.get_by_role("link", name="Download").click()
     document = Path(download.value.path()).read_text()
     assert "hunter2" not in document and "reread-index" in document
     with page.expect_popup() as opened:
-        pane.get_by_role("link", name="Preview in a new tab").click()
+        page.set_viewport_size({"width": 1000, "height": 800})  # the panel covers the messages
+        pane.get_by_role("link", name="Preview", exact=True).click()
     preview = opened.value
     expect(preview.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
     assert "wilhelmina" not in preview.locator("body").inner_text()
@@ -87,9 +89,9 @@ def test_findings_are_those_in_what_is_chosen(
     page.locator(".message").first.wait_for()
     page.locator(".session-head").get_by_role("link", name="Share").click()
     pane = page.get_by_role("region", name="Share")
-    expect(pane).to_contain_text("Decide on 2 findings to download")
+    expect(pane).to_contain_text("Decide 2 to share")
     pane.get_by_role("button", name="Thinking").click()
-    expect(pane).to_contain_text("Decide on 1 finding to download")
+    expect(pane).to_contain_text("Decide 1 to share")
     pane.get_by_label("Turns").fill("1")
     pane.get_by_label("Turns").press("Enter")
     expect(pane.get_by_role("region", name="Secrets")).to_contain_text("GitHub token")
@@ -102,7 +104,8 @@ def test_findings_are_those_in_what_is_chosen(
     document = Path(download.value.path()).read_text()
     assert "[redacted-github-token-1]" in document and "password" not in document
     with page.expect_popup() as opened:
-        pane.get_by_role("link", name="Preview in a new tab").click()
+        page.set_viewport_size({"width": 1000, "height": 800})  # the panel covers the messages
+        pane.get_by_role("link", name="Preview", exact=True).click()
     expect(opened.value.locator(".message").last).to_contain_text("done")
     assert "password" not in opened.value.locator("body").inner_text()
     pane.get_by_label("Turns").fill("9")

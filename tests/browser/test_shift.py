@@ -29,6 +29,8 @@ PAGES = {
     "list": ("#/", ".session-row"),
     "search": ("#/?q=jitter", ".found-text"),
     "insights": ("#/insights?period=All+time", ".top-sessions a"),
+    "why": ("#/insights?period=All+time&why=output", ".below-bar a"),
+    "recent": ("#/files", ".recent-file"),
     "settings": ("#/settings", "#installation"),
     "session": (f"#/s/{DEMO['letters']}", ".message"),
     "place": (f"#/s/{DEMO['letters']}?turn=9", ".message"),

@@ -37,7 +37,7 @@ export interface ListRoute {
 }
 /** A report, or the settings: the choices made on its page, by name. */
 export interface ReportRoute {
-  page: "insights" | "team" | "settings";
+  page: "insights" | "files" | "team" | "settings";
   choices: Record<string, string>;
 }
 /** The turns behind a commit that a session made, or behind all of them. */
@@ -97,7 +97,7 @@ function callsOf({ by, all, ...others }: Record<string, string>): Record<string,
 const TIMELINE = "timeline";
 
 /** `captured` was a page and is a filter now, `usage` and `stats` are parts of `insights`; their addresses lead there. */
-const PAGES = { library: "", captured: "captured", insights: "insights", usage: "usage", stats: "stats", team: "team", settings: "settings" };
+const PAGES = { library: "", captured: "captured", insights: "insights", files: "files", usage: "usage", stats: "stats", team: "team", settings: "settings" };
 
 /** The address of a report with some choices changed; null takes a choice back. */
 export function reportHref({ page, choices }: ReportRoute, changes: Record<string, string | null>): string {

@@ -36,8 +36,12 @@ test("what was typed is marked in the name", () => {
   expect(group?.entries[0]?.marks).toEqual([[0, 3], [8, 13]]);
 });
 
-test("nothing typed lists everything in order", () => {
+test("nothing typed lists what one can do here first, and then sessions and pages", () => {
   expect(names("", "Actions")).toEqual(["Switch between light and dark", "Print"]);
+  const many = Array.from({ length: 9 }, (_, at) => ({ name: `Do ${at}`, run: () => undefined }));
+  const groups = (text: string) => entryGroups(text, [row("Do it")], many, source).map(({ name, entries }) => `${name} ${entries.length}`);
+  expect(groups("")).toEqual(["Actions 5", "Sessions 1", "Pages 6"]);
+  expect(groups("do")).toEqual(["Sessions 1", "Actions 9", "Search 1"]);
 });
 
 test("equal titles of a project are one entry, which says how many", () => {

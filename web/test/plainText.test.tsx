@@ -3,6 +3,16 @@ import { render } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { Markdown } from "../src/markdown/Markdown";
 import { PlainText, splitInvisible } from "../src/kit/PlainText";
+import shared from "../../tests/fixtures/invisible.json";
+
+test("the same characters are shown by their code as in the terminal, but for line ends and halves of characters", () => {
+  const known = new Set<number>();
+  for (const [first = 0, last = 0] of shared) for (let code = first; code <= last; code += 1) if (code !== 0x0d && (code < 0xd800 || code > 0xdfff)) known.add(code);
+  const found = new Set<number>();
+  for (let code = 0; code <= 0x10ffff; code += 1)
+    if ((code < 0xd800 || code > 0xdfff) && splitInvisible(` ${String.fromCodePoint(code)} `).length > 1) found.add(code);
+  expect([...found]).toEqual([...known]);
+});
 
 test("bidi overrides, zero-width and control characters are shown by their code", () => {
   expect(splitInvisible("a\u202Eb\u200Bc\u0007\u{E0041}")).toEqual([

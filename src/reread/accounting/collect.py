@@ -13,7 +13,7 @@ from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
 from reread.accounting.workers import Progress, ScanJob, scan_all
 from reread.base.gc_pause import gc_paused
-from reread.disk import layout
+from reread.disk.agent_files import AgentFolders, agent_files, first_envelope
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue
 from reread.disk.file_set import FileSet, stored_state
@@ -36,12 +36,12 @@ class Inputs(FileSet):
         self.folders.extend(other.folders)
         self.data.extend(other.data)
 
-    def add_session(self, path: Path, folders: layout.AgentFolders | None = None) -> None:
+    def add_session(self, path: Path, folders: AgentFolders | None = None) -> None:
         """Add the file of a session and those of its agents."""
         self.add_file(str(path.absolute()))
-        head = None if _UUID.fullmatch(path.stem) else layout.first_envelope(path)
+        head = None if _UUID.fullmatch(path.stem) else first_envelope(path)
         name = head.sessionId if head is not None and head.sessionId else path.stem
-        for agent in layout.agent_files(path, [name], folders).values():
+        for agent in agent_files(path, [name], folders).values():
             self.add_file(str(agent.absolute()))
 
     def add_file(self, path: str) -> None:
@@ -57,7 +57,7 @@ class Inputs(FileSet):
             raise Unreadable.at(path, error) from error
 
 
-def session_state(path: Path, folders: layout.AgentFolders) -> bytes:
+def session_state(path: Path, folders: AgentFolders) -> bytes:
     """Return the state of all files of a session: of everything that is derived of it."""
     inputs = Inputs()
     inputs.add_session(path, folders)

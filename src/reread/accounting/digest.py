@@ -10,6 +10,7 @@ from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.cache import CacheFile
 from reread.disk.derived_cache import DerivedValues, encoded, values_table
+from reread.disk.projects import project_from_folder
 
 FORMAT = 14
 """Change it when cached digests can no longer be read, or would be built differently now."""
@@ -162,7 +163,7 @@ def project_of_path(path: str) -> str | None:
     """Guess the project from the name of the folder, if the file is where the client puts its files."""
     parts = _parts(path)
     at = next((n for n, part in enumerate(parts) if part in layout.SESSION_FOLDERS), len(parts))
-    return layout.project_from_folder(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
+    return project_from_folder(parts[at], parts[at + 1]) if at + 2 < len(parts) else None
 
 
 def _parts(path: str) -> list[str]:

@@ -270,7 +270,7 @@ def read_price_file(path: str | Path) -> Prices:
         parsed = msgspec.convert({"as_of": base.as_of, "models": {}, **settings}, PriceTable, strict=False)
     except OSError as error:
         reason = error.strerror or error
-        raise Misuse(f"Cannot read price file {path}: {reason}; check --price-file and {VARIABLE}.") from error
+        raise Misuse(f"Cannot read price file {path}: {reason}; check {VARIABLE}.") from error
     except KeyError as error:
         raise Misuse(f"Invalid price file {path}: a price has no {error}.") from error
     except (ValueError, ArithmeticError, AttributeError, TypeError) as error:

@@ -26,11 +26,13 @@ from reread.archive.sync import FileOutcome, Progress
 from reread.archive.verify import KeptEntry, KeptProblem, kept_files
 from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.moved_files import SESSION_UUID, is_moved
+from reread.disk.agent_files import AgentFolders, agent_files
+from reread.disk.layout import is_moved
 from reread.errors import Misuse, NotFound, Unwritable
 from reread.storage.atomic import write_atomic
 from reread.storage.json_update import locked
 from reread.storage.kept_file import is_file
+from reread.storage.kept_names import SESSION_UUID
 from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import is_bucket_url, mirrors_folder, named_url, typed_path
 
@@ -267,7 +269,7 @@ class Archive:
             raise Misuse(
                 f"Cannot forget {self.name}: it is reread's own; set {layout.ARCHIVE_VARIABLE} to read another instead."
             )
-        if not unlist_archive(self.folder):
+        if not _change_list(lambda listed: [one for one in listed if one != self.folder]):
             known = ", ".join(map(str, layout.listed_archives()))
             which = f"it remembers {known}" if known else "it remembers no other folder than its own"
             raise NotFound(f"reread does not read {self.name} by default; {which}.", path=str(self.folder))
@@ -281,7 +283,7 @@ class Archive:
         if self.is_listed() or os.environ.get(layout.ARCHIVE_VARIABLE, "").strip() or is_bucket_url(self.name):
             return  # a bucket is asked only if it is named
         with suppress(Unwritable):  # it can still be named
-            list_archive(self.folder)
+            _change_list(lambda listed: [*listed, self.folder] if self.folder not in listed else listed)
 
     def versions(self, *sessions: str) -> list[restoring.KeptVersion]:
         """Return all generations of the files of some sessions, or of all."""
@@ -320,7 +322,7 @@ class Archive:
         id = path.stem
         files = [path, *_moved_from(path, top)]
         mains = {os.path.relpath(file, top) for file in files}
-        agents = {os.path.relpath(agent, top) for file in files for agent in layout.agent_files(file, [id]).values()}
+        agents = {os.path.relpath(agent, top) for file in files for agent in agent_files(file, [id]).values()}
         agents |= {os.path.splitext(agent)[0] + ".meta.json" for agent in agents}  # noqa: PTH122
         own = [os.path.splitext(main)[0] + os.sep for main in mains]  # noqa: PTH122
         beside = (os.path.join(name, id) + end for name in BESIDE_PROJECTS for end in (os.sep, "-agent-"))
@@ -400,7 +402,7 @@ def _names_of(session: str, project: str, top: Path, names: Collection[str]) -> 
         own = {name for name in names if name == f"{main}.jsonl" or name.startswith(starts)}
         projects = [folder for folder in projects if folder.name == project]
     for folder in projects:
-        for agent in layout.AgentFolders().agents_in(folder, [session]):
+        for agent in AgentFolders().agents_in(folder, [session]):
             name = os.path.relpath(agent, top)
             own |= {name, os.path.splitext(name)[0] + ".meta.json"}  # noqa: PTH122
     return own
@@ -445,18 +447,8 @@ def keep(
     return Archive(to).keep(*sources, root=root, dry_run=dry_run, progress=progress)
 
 
-def list_archive(folder: Path) -> None:
-    """Add a folder to the list of those that are read with Claude Code's own."""
-    _change_list(lambda listed: [*listed, folder] if folder not in listed else listed)
-
-
-def unlist_archive(folder: Path) -> bool:
-    """Take a folder out of the list; False if it was not in it."""
-    return _change_list(lambda listed: [one for one in listed if one != folder])
-
-
 def _change_list(change: Callable[[list[Path]], list[Path]]) -> bool:
-    """Change the list, with nobody else changing it; False if it stays as it is."""
+    """Change the list of archives that are read by default, with nobody else changing it; False if it stays."""
     path = layout.default_store() / layout.ARCHIVES
     try:
         make_private_folder(path.parent)

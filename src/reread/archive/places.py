@@ -13,7 +13,7 @@ from reread.archive.prune import Delete, Origins, delete_files, forget_rows, ori
 from reread.archive.restore import KeptVersion
 from reread.archive.sync import Progress, Sync
 from reread.archive.sync_state import FOLDER, SyncState, state_files
-from reread.archive.verify import KeptEntry, KeptProblem, kept_files, kept_sizes, verify
+from reread.archive.verify import KeptEntry, KeptProblem, kept_files, verify
 from reread.disk import layout
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
@@ -83,9 +83,10 @@ class FolderPlace:
         return origins_in(self.folder, state_files(self._states))
 
     def sizes(self) -> Iterator[tuple[str, int]]:
-        """Yield the path of each kept file's original, and the size of what is kept of it."""
-        for folder, name, size in kept_sizes(self.folder):
-            yield os.path.join(folder, name), size
+        """Yield the path of each kept file's original, below its folder, and its size."""
+        for path, name, _ in kept_files(self.folder):
+            with suppress(FileNotFoundError):  # deleted since
+                yield name, os.lstat(path).st_size
 
     def _open_lock(self) -> int:
         make_private_folder(self._states / FOLDER)
@@ -184,11 +185,9 @@ class BucketPlace(FolderPlace):
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         for folder in self.folders():
-            sizes: dict[str, int] = {}
             for path, name, _ in kept_files(folder):
                 stub = read_stub(path)
-                sizes[name] = sizes.get(name, 0) + (stub.packed_size if stub is not None else 0)
-            yield from sizes.items()
+                yield name, stub.packed_size if stub is not None else 0
 
     def _state(self) -> SyncState:
         with suppress(OSError):  # whoever writes into it will say why

@@ -98,7 +98,7 @@ class _Generation:
 
     @cached_property
     def damage(self) -> str:
-        """Its fault, as `--verify` says."""
+        """Its fault, as `--check` says."""
         try:
             return next((one.text for one in copy_problems(self.copy) if one.level == "error"), "")
         except FileNotFoundError:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from reread.archive.plans import PLANS, plan_slug, plans_of
 from reread.disk import layout
+from reread.disk.agent_files import agent_files
 from reread.disk.layout import AGENT_PREFIX, PROJECTS, SESSION_FOLDERS, SESSION_SUBFOLDERS
 from reread.storage.kept_names import SESSION_UUID, superseded_name
 
@@ -94,7 +95,7 @@ def files_of_session(path: Path) -> Iterator[SourceFile]:
     for entry in _entries(str(path.parent)):
         if entry.name.startswith(f"{path.name}.") and superseded_name(entry.name) is not None:
             yield _checked(entry.path, os.path.join(name, entry.name), path.stem)
-    for agent in layout.agent_files(path, [path.stem]).values():
+    for agent in agent_files(path, [path.stem]).values():
         if agent.parent == path.parent:
             for file in (agent, agent.with_suffix(".meta.json")):
                 if os.path.lexists(file):

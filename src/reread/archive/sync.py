@@ -83,23 +83,20 @@ class Sync:
     def pending(self, files: Iterable[SourceFile]) -> Iterator[FileOutcome]:
         """Yield what a run would do with each file, by its size and times; nothing is read."""
         for file in files:
+            status, row = file.status, self._state.get(file.path)
             if file.skipped:
-                yield FileOutcome(file.path, file.name, file.session, "skipped", note=file.skipped)
-                continue
-            status = file.status
-            if status is None:
-                yield FileOutcome(file.path, file.name, file.session, "failed", note="it is gone")
-                continue
-            row = self._state.get(file.path)
-            if self._is_unchanged(file, row, status):
-                yield FileOutcome(file.path, file.name, file.session, "unchanged", status.st_size)
+                yield _outcome(file, "skipped", note=file.skipped)
+            elif status is None:
+                yield _outcome(file, "failed", note="it is gone")
+            elif self._is_unchanged(file, row, status):
+                yield _outcome(file, "unchanged", status.st_size)
             elif not self._newest(file):
-                yield FileOutcome(file.path, file.name, file.session, "new", status.st_size, status.st_size)
+                yield _outcome(file, "new", status.st_size, status.st_size)
             else:
                 known = row.source.size if row is not None else 0
                 outcome = "grown" if status.st_size >= known else "rewritten"
                 added = status.st_size - known if outcome == "grown" else status.st_size
-                yield FileOutcome(file.path, file.name, file.session, outcome, status.st_size, added)
+                yield _outcome(file, outcome, status.st_size, added)
 
     def run(self, files: Iterable[SourceFile]) -> Iterator[FileOutcome]:
         """Keep files; yield what became of each. It stops at an error that concerns all of them."""
@@ -107,7 +104,7 @@ class Sync:
         try:
             for file in files:
                 if file.skipped:
-                    yield FileOutcome(file.path, file.name, file.session, "skipped", note=file.skipped)
+                    yield _outcome(file, "skipped", note=file.skipped)
                     continue
                 try:
                     outcome = self._keep(file)
@@ -128,28 +125,29 @@ class Sync:
     def _failed(self, file: SourceFile, error: OSError) -> FileOutcome:
         reason = error.strerror or str(error)
         if isinstance(error, NotRegular) or error.errno in (errno.ELOOP, errno.EMLINK):
-            return FileOutcome(file.path, file.name, file.session, "skipped", note=SPECIAL)
+            return _outcome(file, "skipped", note=SPECIAL)
         where = f"{error.filename}: " if error.filename not in (None, file.path) else ""
-        return FileOutcome(file.path, file.name, file.session, "failed", note=where + reason)
+        return _outcome(file, "failed", note=where + reason)
 
     def _path(self, file: SourceFile, generation: int) -> str:
         return generation_path(f"{self._top}{file.name}", generation)
 
     def _is_unchanged(self, file: SourceFile, row: SyncRow | None, status: os.stat_result) -> bool:
         """True if neither the file nor what is kept of it has changed since the last run."""
-        if row is None or not row.source.is_that_of(status) or row.name != os.fsencode(file.name):
+        if row is None or row.source != SourceState.of(status) or row.name != os.fsencode(file.name):
             return False
         try:
-            kept = os.lstat(self._path(file, row.generation))
+            return row.kept == KeptState.of(os.lstat(self._path(file, row.generation)))
         except OSError:
             return False
-        return row.kept.is_that_of(kept)
 
     def _keep(self, file: SourceFile) -> FileOutcome:
         row = self._state.get(file.path)
         status = file.status
         if status is not None and self._is_unchanged(file, row, status):
-            return self._repacked(file, row) if row is not None and _is_quiet(row) else _unchanged(file, status.st_size)
+            if row is not None and not row.repacked and time.time() - row.written > QUIET_SECONDS:
+                self._repack(file, row)
+            return _outcome(file, "unchanged", status.st_size)
         descriptor = open_no_link(file.path)
         try:
             check_regular(os.fstat(descriptor).st_mode, file.path)
@@ -213,7 +211,7 @@ class Sync:
         self._remember(file, state, generation, target, wrote=outcome != "unchanged")
         start = (copy.raw_size, copy.packed_size) if copy is not None else (0, 0)
         added, packed = builder.raw_size - start[0], builder.packed_size - start[1]
-        return FileOutcome(file.path, file.name, file.session, outcome, size, added, packed, generation, note)
+        return _outcome(file, outcome, size, added, packed, generation, note)
 
     def _continued(self, copies: list[KeptCopy], read: ReadAt, size: int) -> tuple[KeptCopy | None, Hash | None]:
         """Return the copy that the source begins with, and a hash that was fed its bytes; None if there is none."""
@@ -262,13 +260,24 @@ class Sync:
         row = SyncRow(name, state, generation, kept, written, repacked, earlier)
         self._state.put(file.path, row)
 
-    def _repacked(self, file: SourceFile, row: SyncRow) -> FileOutcome:
+    def _repack(self, file: SourceFile, row: SyncRow) -> None:
         """Pack a quiet file anew."""
         path = self._path(file, row.generation)
         self._destination.repack(path, row.generation)
         kept = KeptState.of(os.lstat(path))
         self._state.put(file.path, msgspec.structs.replace(row, kept=kept, repacked=True))
-        return _unchanged(file, row.source.size)
+
+
+def _outcome(
+    file: SourceFile,
+    outcome: Outcome,
+    size: int = 0,
+    added: int = 0,
+    packed: int = 0,
+    generation: int = 0,
+    note: str = "",
+) -> FileOutcome:
+    return FileOutcome(file.path, file.name, file.session, outcome, size, added, packed, generation, note)
 
 
 def _ignore(count: int) -> None:
@@ -280,11 +289,3 @@ def _complaint(copy: KeptCopy, *, continued: bool) -> str:
     if continued:
         return f"the map of {copy.path} was missing or wrong and was made again"
     return f"{copy.path}: {copy.damage or copy.doubt or 'its map is missing'}; left as it is"
-
-
-def _unchanged(file: SourceFile, size: int) -> FileOutcome:
-    return FileOutcome(file.path, file.name, file.session, "unchanged", size)
-
-
-def _is_quiet(row: SyncRow) -> bool:
-    return not row.repacked and time.time() - row.written > QUIET_SECONDS

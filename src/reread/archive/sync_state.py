@@ -37,16 +37,6 @@ class SourceState(msgspec.Struct, frozen=True, array_like=True):
         """Return the state in a stat result."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
-    def is_that_of(self, status: os.stat_result) -> bool:
-        """True if a stat result has this state."""
-        return (
-            self.changed == status.st_ctime_ns
-            and self.modified == status.st_mtime_ns
-            and self.size == status.st_size
-            and self.inode == status.st_ino
-            and self.device == status.st_dev
-        )
-
     def is_settled(self) -> bool:
         """False if the file may change once more without this state showing it."""
         return is_settled(max(self.modified, self.changed))
@@ -63,12 +53,6 @@ class KeptState(msgspec.Struct, frozen=True, array_like=True):
     def of(cls, status: os.stat_result) -> KeptState:
         """Return the state in a stat result."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-    def is_that_of(self, status: os.stat_result) -> bool:
-        """True if a stat result has this state."""
-        return (
-            self.changed == status.st_ctime_ns and self.modified == status.st_mtime_ns and self.size == status.st_size
-        )
 
 
 class SyncRow(msgspec.Struct, frozen=True, array_like=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -48,25 +47,6 @@ def kept_files(archive: Path, below: Iterable[str] = ("",)) -> Iterator[tuple[st
                 if parsed is not None and not name.startswith("."):
                     original = os.path.join(below_archive, parsed[0])
                     yield os.path.join(folder, name), os.path.normpath(original), parsed[1]
-
-
-def kept_sizes(archive: Path) -> Iterator[tuple[str, str, int]]:
-    """Yield the folder of each file that is kept below an archive, its name and the size of all its generations."""
-    todo = [str(archive)]
-    while todo:
-        folder = todo.pop()
-        sizes: dict[str, int] = {}
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.name.endswith(SUFFIX) and (parsed := parse_kept_name(entry.name)) is not None:
-                with suppress(FileNotFoundError):  # deleted since
-                    sizes[parsed[0]] = sizes.get(parsed[0], 0) + entry.stat(follow_symlinks=False).st_size
-            elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
-                todo.append(entry.path)
-        yield from ((folder, name, size) for name, size in sizes.items())
 
 
 def verify(archive: Path, progress: Callable[[int], None] | None = None) -> Iterator[KeptEntry | KeptProblem]:

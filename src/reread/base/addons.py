@@ -41,7 +41,7 @@ class Addon(NamedTuple):
     dialects: Mapping[str, str] = {}
     """`Dialect`s."""
     importers: Mapping[str, str] = {}
-    """`Importer`s of `reread adopt`: what runs of other agents look like."""
+    """`Importer`s of `reread capture --from`: what runs of other agents look like."""
     tools: Mapping[str, str] = {}
     """`Tool`s, or lists of them; these names are for messages only."""
     routes: Mapping[str, str] = {}

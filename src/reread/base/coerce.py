@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # the status line starts without what loading types takes
+if TYPE_CHECKING:
+    from typing import Any
 
 OBJECT: Any = dict
 LIST: Any = list

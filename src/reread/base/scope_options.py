@@ -46,6 +46,6 @@ OF_SESSIONS = tuple(name for name in OF_RESPONSES if name != "model")
 OF_LISTS = tuple(name for name in ALL if name not in ("tz", "state"))
 """The options of what lists or searches sessions."""
 DESKTOP_VARIABLE = "REREAD_DESKTOP"
-"""Sessions of the desktop app are left out everywhere if this variable is 0, as `--no-desktop` sets it."""
+"""Sessions of the desktop app are left out everywhere if this variable is 0."""
 SPANS = ("since", "until", "tz")
 """The options that say when, and choose no session."""

@@ -10,9 +10,9 @@ from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import parse_timestamp
 from reread.catalog.header import NO_TITLE, Header
-from reread.disk import layout
+from reread.disk.projects import guess_project
 from reread.disk.reverse_lines import open_lines_backwards
-from reread.disk.transcript_file import open_transcript
+from reread.disk.states import open_transcript
 from reread.errors import Unreadable
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
@@ -84,7 +84,7 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
         path=str(path),
         title=title or guess or NO_TITLE[size > 0],
         title_guessed=bool(guess),
-        project=normalize_folder(cwd) if cwd else layout.guess_project(Path(path)),
+        project=normalize_folder(cwd) if cwd else guess_project(Path(path)),
         project_guessed=cwd is None,
         git_branch=last.git_branch or first.git_branch,
         version=last.version or first.version,

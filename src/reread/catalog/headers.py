@@ -21,6 +21,7 @@ from reread.disk.cache import FileState, is_stale, states_at
 from reread.disk.desktop import desktop_sessions
 from reread.disk.file_set import gone_files
 from reread.disk.gone_sessions import histories, prompt_paths
+from reread.disk.projects import expand_folders, is_within
 from reread.errors import Unreadable, naming_file
 from reread.storage.kept_names import kept_path
 
@@ -196,12 +197,12 @@ def header_test(
     tag: str | Sequence[str] | None = None,
 ) -> Callable[[Header], bool]:
     """Return a test for the sessions of some projects, with one of some tags, that were active in a period."""
-    folders = layout.expand_folders(project)
+    folders = expand_folders(project)
     tags = wanted_tags(tag)
     first, last = parse_period_ms(since, until, None)
 
     def test(header: Header) -> bool:
-        if folders and not any(layout.is_within(one, folders) for one in (header.project, header.moved_from) if one):
+        if folders and not any(is_within(one, folders) for one in (header.project, header.moved_from) if one):
             return False
         if tags and tags.isdisjoint(header.tags):
             return False

@@ -67,7 +67,7 @@ class Store:
         for stored in self.conversations():
             if stored.id == name:
                 return stored
-        raise NotFound(f"No such file: {path}; run `reread ls --captured` to list conversations.", path=str(path))
+        raise NotFound(f"No such file: {path}; run `reread ls --only captured` to list conversations.", path=str(path))
 
     def _open_latest(self) -> StoredConversation:
         for stored in self.conversations():
@@ -81,7 +81,9 @@ class Store:
             return found
         for path in captures_of(name, self.roots):
             return StoredConversation(path)
-        raise NotFound(f"No captured conversation matches {name!r}; run `reread ls --captured` to list conversations.")
+        raise NotFound(
+            f"No captured conversation matches {name!r}; run `reread ls --only captured` to list conversations."
+        )
 
     def append(
         self,

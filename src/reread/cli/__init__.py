@@ -6,6 +6,7 @@ import errno
 import gc
 import importlib
 import os
+import re
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -29,12 +30,13 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
 HEADINGS: dict[str, tuple[str, ...]] = {
-    "Read": ("serve", "ls", "search", "show", "brief", "context", "tail"),
+    "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
-    "Files": ("files", "file", "diff", "blame", "review", "note"),
-    "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
-    "Keep": ("keep", "resume", "tag", "archive", "delete", "capture", "replay", "adopt"),
-    "Share": ("share", "export", "secrets"),
+    "Files": ("files", "file", "diff", "blame", "review"),
+    "Count": ("usage", "stats", "advise", "sql", "tables", "check"),
+    "Keep": ("keep", "resume", "delete", "archive", "tag"),
+    "Share": ("share", "export", "brief"),
+    "Run again": ("capture", "replay"),
     "Set up": ("completion",),
 }
 """The verbs of the core under the headings of the help."""
@@ -50,7 +52,57 @@ ALIASES = {
 """Words that run a verb and are not in the help."""
 PASSING = {"ls", "search", "usage", "stats", "advise", "blame", "sql", "tables"}
 """Verbs over all sessions: in a terminal, the first of them has the rest derived that the others need."""
-HELP = "help"
+HELP, ALL = "help", "--all"
+MERGED = {"secrets": "share --check", "note": "review --note", "adopt": "capture --from"}
+"""Verbs of earlier versions, and where to find what they did."""
+RENAMED = {
+    "--agent": "SESSION:AGENT, or for `capture` --conversation WORKSPACE/AGENT/ID",
+    "--all": "--full, or `budget remove all`",
+    "--archived": "--only archived",
+    "--at": "SESSION:TURN",
+    "--captured": "--only captured",
+    "--first": "--turns",
+    "--fixed": "--match exact",
+    "--flat": "--sort updated",
+    "--fsync": '`{"settings": {"fsync": …}}` in config.json',
+    "--from": "--since",
+    "--in": "--only",
+    "--instant": "--speed instant",
+    "--keep": "--output",
+    "--last": "--limit",
+    "--max-size": "--size -MAX",
+    "--min-size": "--size MIN-",
+    "--newest": "--sort newest",
+    "--no-agents": "--omit agents",
+    "--no-desktop": "REREAD_DESKTOP=0",
+    "--no-images": "--omit images",
+    "--no-thinking": "--omit thinking",
+    "--no-tools": "--omit tools",
+    "--once": "--no-pager",
+    "--parquet": "--output",
+    "--path": "SESSION@PATH",
+    "--personal": "--full",
+    "--pretty": "--format terminal",
+    "--price-file": "REREAD_PRICES=FILE",
+    "--print": "--dry-run",
+    "--prompts": "--only prompts",
+    "--proxy": "--sign-in HEADER@ADDRESS",
+    "--queries": "`reread sql < FILE`",
+    "--raw": "--format raw",
+    "--regex": "--match regex",
+    "--request": "SESSION:req4",
+    "--starred": "--only starred",
+    "--strict": "--match all",
+    "--tables": "--from",
+    "--text": "--format answers",
+    "--tokens": "--limit",
+    "--trash": "--only trash",
+    "--try-model": "--model",
+    "--verify": "--check",
+    "--verbose": "--full",
+    "--workspace": "--conversation WORKSPACE/AGENT/ID",
+}
+"""Options of earlier versions, and what says the same now."""
 SYNONYMS = {
     "history": "ls",
     "cat": "show",
@@ -93,22 +145,23 @@ SYNONYMS = {
     "sync": "keep",
     "unarchive": "archive --undo",
     "label": "tag",
+    "verify": "keep --check",
     "prune": "keep --prune",
     "restore": "keep --restore",
     "record": "capture",
     "run": "capture",
-    "import": "adopt",
+    "import": "capture --from",
     "continue": "resume",
     "rm": "delete",
     "remove": "delete",
-    "trash": "ls --trash",
+    "trash": "ls --only trash",
     "undelete": "delete --undo",
     "play": "replay",
     "html": "export",
     "markdown": "export",
     "save": "export",
     "redact": "share",
-    "scan": "secrets",
+    "scan": "share --check",
     "version": "--version",
 }
 """Words of other programs, and what to type instead."""
@@ -178,6 +231,13 @@ class VerbGroup(click.Group):
             _begin_pass(ctx)
             return answer
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take --all, which says how much the help tells, out of `--help --all` and `help --all`."""
+        if args and {args[0], args[-1]} <= {ALL, HELP, *ctx.help_option_names} and ALL in args:
+            ctx.meta[ALL] = True
+            args = [word for word in args if word != ALL]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -205,11 +265,16 @@ class VerbGroup(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
-        formatter.write_paragraph()
-        formatter.write_text("--root DIR reads elsewhere, --demo samples; `reread VERB --help` says more.")
+        formatter.write_text("--root DIR reads elsewhere, --demo samples; `reread --help --all` says more.")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Name the verbs, a line for each heading: the whole help fits a screen, and loads no verb."""
+        """Name the verbs, a line for each heading, which fits a screen and loads no verb; with --all, describe each."""
+        if ctx.meta.get(ALL):
+            for heading, verbs in headed_verbs().items():
+                with formatter.section(heading):
+                    commands = {verb: self.get_command(ctx, verb) for verb in verbs}
+                    formatter.write_dl([(verb, one.get_short_help_str(200)) for verb, one in commands.items() if one])
+            return
         formatter.write_paragraph()
         formatter.write_dl(
             [(f"{heading}:", "  ".join(verbs)) for heading, verbs in headed_verbs().items()], col_spacing=1
@@ -291,6 +356,8 @@ def _unknown_verb(name: str) -> str:
     """Return an error about a word that is no verb, with what may have been meant."""
     import difflib
 
+    if name in MERGED:
+        return f"`reread {name}` is `reread {MERGED[name]}` now."
     verbs = all_verbs()
     synonyms = {**SYNONYMS, **{word: verb for addon in addons().values() for word, verb in addon.synonyms.items()}}
     meant = [synonyms[name]] if name in synonyms else difflib.get_close_matches(name, (*verbs, HELP), n=1)
@@ -324,12 +391,21 @@ def _error_text(error: Exception) -> str:
     return f"The system reported an error: {reason}."
 
 
+def _renamed(error: click.NoSuchOption) -> str:
+    """Return what an option is called now, if its verb has that; empty if it never had the option."""
+    now = RENAMED.get(error.option_name, "")
+    own = {name for param in error.ctx.command.params for name in param.opts} if error.ctx is not None else set[str]()
+    return now if own.issuperset(word for word in re.findall(r"--[a-z-]+", now)) else ""
+
+
 def _takes_query(command: click.Command) -> bool:
     return any(isinstance(param, click.Argument) and param.name == "query" for param in command.params)
 
 
 def _usage_text(error: click.ClickException) -> str:
     """Return click's message as a sentence, with the help that lists what is allowed."""
+    if isinstance(error, click.NoSuchOption) and (now := _renamed(error)):
+        return f"No option {error.option_name} any more; use {now}."
     if isinstance(error, click.NoSuchOption) and error.ctx is not None and _takes_query(error.ctx.command):
         known = f" Did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
         return f"No option {error.option_name}; to search for it, write `--` in front of the query.{known}"
@@ -338,6 +414,6 @@ def _usage_text(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
     sentence = text if text.endswith((".", "?", ".)", "`")) else f"{text}."
-    if context is None or sentence.endswith(("?", "`.")):
+    if context is None or sentence.endswith(("?", "`.", " now.")):
         return sentence
     return f"{sentence} Run `{context.command_path} --help` for help."

@@ -17,7 +17,7 @@ _UNDECIDED = "somebody has to decide about what may be a secret; nothing was wri
 BY_VERB: dict[str, dict[int | str, str]] = {
     "ls": {1: "no session fits the options"},
     "search": {1: "nothing matches"},
-    "show": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or there is no such `--request`"},
+    "show": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or there is no such API request"},
     "context": {1: _NO_REQUEST},
     "diff": {1: _NO_REQUEST},
     "tail": {1: _NO_PROJECT},
@@ -27,15 +27,14 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "now": {0: "a session waits for somebody", 1: "none does"},
     "files": {1: f"{_NO_PROJECT}, or the session did not change `--file`"},
     "blame": {1: "no session wrote any of the lines"},
-    "review": {1: "there are no commits in the range", 3: _UNDECIDED},
-    "note": {1: "there are no notes about these commits", 3: _UNDECIDED},
+    "review": {1: "there are no commits in the range, or with `--note` no notes about them", 3: _UNDECIDED},
     "check": {1: "there are errors"},
     "usage": {
         1: "no response fits the options (with `--fail-over`: no such project or model), "
         "or it costs more than `--fail-over`"
     },
     "stats": {1: "no call or turn fits the options"},
-    "tables": {1: "with `--verify`, something is not as its machine wrote it"},
+    "tables": {1: "with `--check`, something is not as its machine wrote it"},
     "advise": {1: "no session fits the options"},
     "keep": {1: "a file could not be kept, or is damaged; the timer could not be started; or you said no"},
     "capture": {"other": "that of the command, or 128 plus the signal that ended it; 74 if not all could be recorded"},
@@ -47,8 +46,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     },
     "replay": {"other": "with `--as-claude`, that of the recorded run, or 3 if the recording does not fit"},
     "export": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or a page of several could not be written", 3: _UNDECIDED},
-    "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}", 3: _UNDECIDED},
+    "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}; with `--check`, there are secrets", 3: _UNDECIDED},
     "delete": {1: "no session fits the options, the trash is empty, or you said no"},
-    "secrets": {1: "there are secrets"},
 }
 """Other codes by verb, and their meaning."""

@@ -122,21 +122,6 @@ def _typed_roots(ctx: click.Context) -> list[Path] | None:
     return [*samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())] or None
 
 
-class TurnNumber(click.IntRange):
-    """The type of a turn; the shell completes the turns of the session, with their prompts."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.catalog.resolve import resolve_session
-        from reread.session.session import open  # noqa: A004
-
-        name = ctx.args[0] if ctx.args else LATEST  # arguments are not parsed as long as an option has no value
-        with suppress(RereadError, OSError):
-            turns = open(resolve_session(name, root=_typed_roots(ctx))).turns  # never what is typed
-            prompts = {str(turn.index): turn.prompt.text if turn.prompt is not None else "" for turn in turns}
-            return offered({number: text for number, text in prompts.items() if number.startswith(incomplete)})
-        return []
-
-
 class ProjectName(Name):
     """The type of the --project option; the shell completes names of projects."""
 

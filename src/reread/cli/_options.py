@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from reread.base.choices import CALL_STATES
-from reread.base.scope_options import DESKTOP_VARIABLE, SCOPE_OPTIONS
+from reread.base.scope_options import SCOPE_OPTIONS
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import (
     DEMO_KEY,
@@ -20,6 +19,7 @@ from reread.cli._option_types import (
     PROJECT,
     SESSION,
     TOOL,
+    CommaList,
     Name,
     SessionName,
     TimeZone,
@@ -43,6 +43,8 @@ ADDRESS = "SESSION[:TURN[.CALL]]"
 """How help writes an address; `base.address` has all of it."""
 ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
+OMITTABLE = ("thinking", "tools", "images", "agents")
+"""The values of --omit."""
 
 
 def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -> Callable[..., Any]:
@@ -68,25 +70,7 @@ def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
     demo = click.option(
         "--demo", is_flag=True, expose_value=False, callback=_set_demo, help="Use the bundled sample sessions."
     )
-    no_desktop = click.option(
-        "--no-desktop",
-        is_flag=True,
-        expose_value=False,
-        callback=_set_no_desktop,
-        help="Leave out sessions of the Claude desktop app and Cowork.",
-    )
-    return root(demo(no_desktop(command)))
-
-
-def _set_no_desktop(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        before = os.environ.get(DESKTOP_VARIABLE)
-        os.environ[DESKTOP_VARIABLE] = "0"  # processes that this one starts leave them out, too
-        ctx.call_on_close(
-            lambda: (
-                os.environ.pop(DESKTOP_VARIABLE) if before is None else os.environ.update({DESKTOP_VARIABLE: before})
-            )
-        )
+    return root(demo(command))
 
 
 def _set_demo(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -134,17 +118,22 @@ def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--full", is_flag=True, help="Show long output, all paths and complete calls.")(command)
 
 
-def pretty_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --pretty, --full and --text, for verbs that print a stream."""
-    pretty = click.option("--pretty", is_flag=True, help="Format the output as `reread tail` does.")
-    text = click.option("--text", is_flag=True, help="Print only the answers, as `claude -p` does.")
-    return pretty(text(full_option(command)))
+def stream_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --format and --full, for verbs that print a stream."""
+    help = "Print every line as it came, messages as `reread tail` does, or only the answers, as `claude -p` does."
+    form = format_option("raw", "terminal", "answers", default="raw", help=help)
+    return form(full_option(command))
 
 
-def check_pretty_options(ctx: click.Context) -> None:
+def check_stream_options(form: str, *, full: bool) -> None:
     """Raise Misuse if one of those options would be ignored."""
-    refuse_with(ctx, "--text", ("--pretty",), "it prints only the answers")
-    refuse_without(ctx, "--full", "--pretty", "everything is printed as it came")
+    if full and form != "terminal":
+        raise Misuse("Cannot use --full without --format terminal: nothing else is cut.")
+
+
+def no_redact_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --no-redact, for verbs that replace secrets and personal details unless told otherwise."""
+    return click.option("--no-redact", is_flag=True, help="Leave secrets and personal details as they are.")(command)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -242,9 +231,13 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--turns", metavar="RANGE", help="Show only these turns: 3-9, 3, 3-, or -5 for the last five."
             ),
-            click.option("--path", type=int, metavar="N", help="Show this path through the conversation."),
-            click.option("--no-thinking", is_flag=True, help="Omit thinking."),
-            click.option("--no-tools", is_flag=True, help="Omit tool calls."),
+            click.option(
+                "--omit",
+                type=CommaList(*OMITTABLE),
+                default="",
+                metavar="KIND,...",
+                help=f"Omit these kinds of content: {', '.join(OMITTABLE)}.",
+            ),
             click.option(
                 "--only",
                 type=click.Choice(ONLY),
@@ -268,30 +261,36 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 CALL_OPTIONS = ("--tool", "--file", "--errors")
-SELECTION_OPTIONS = ("--turns", "--path", "--no-thinking", "--no-tools", "--only", *CALL_OPTIONS, "--full")
+SELECTION_OPTIONS = ("--turns", "--omit", "--only", *CALL_OPTIONS, "--full")
 
 
-def selection_from(ctx: click.Context, options: dict[str, Any]) -> Selection:
-    """Return the selection that the selection options describe."""
+def selection_from(ctx: click.Context, options: dict[str, Any]) -> tuple[Selection, bool]:
+    """Return the selection that the selection options describe, and whether agents are a part of it."""
+    from reread.base.text import split_names  # loaded late: --help needs no JSON
     from reread.render.selection import TOOLS, Selection, parse_turns
 
-    refuse_with(ctx, "--no-tools", CALL_OPTIONS, "that would show nothing")
     refuse_with(ctx, "--only", CALL_OPTIONS, "they choose calls already")
-    if options["no_tools"] and options["only"] == TOOLS:
-        raise Misuse("Cannot use --no-tools with --only tools: that would show nothing.")
+    omitted = split_names(options["omit"])
+    for name in omitted:
+        if name not in OMITTABLE:
+            raise Misuse(f"Cannot omit {name!r}; use {', '.join(OMITTABLE)}.")
+    if "tools" in omitted:
+        refuse_with(ctx, "--omit", CALL_OPTIONS, "without tools, that would show nothing")
+        if options["only"] == TOOLS:
+            raise Misuse("Cannot use --omit tools with --only tools: that would show nothing.")
 
-    return Selection(
+    selection = Selection(
         turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),
-        path=options["path"],
-        thinking=not options["no_thinking"],
-        tools=not options["no_tools"],
+        thinking="thinking" not in omitted,
+        tools="tools" not in omitted,
         only=options["only"],
         tool_names=options["tool"],
         files=options["files"],
         errors=options["errors"],
         full=options["full"],
-        images=not options.get("no_images"),
+        images="images" not in omitted,
     )
+    return selection, "agents" not in omitted
 
 
 def refuse_with(ctx: click.Context, option: str, others: Iterable[str], reason: str) -> None:

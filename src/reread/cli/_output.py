@@ -55,7 +55,8 @@ def tell_secret(seen: Glance = SHOWN, where: str = "This") -> None:
     if kind := seen.kind():
         SHOWN.close()
         print_notice(
-            f"{where} has what looks like a secret ({kind}); `reread secrets` lists all, `reread share` replaces them."
+            f"{where} has what looks like a secret ({kind}); `reread share --check` lists all, "
+            "`reread share` replaces them."
         )
 
 

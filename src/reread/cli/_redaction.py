@@ -24,10 +24,9 @@ KEYS = "[r]eplace  [k]eep  keep [e]verywhere  [s]how  {each}replace [a]ll that a
 
 
 def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --review, --replace-likely, --replace, --images and --no-agents."""
+    """Add --review, --replace-likely, --replace and --images."""
     images = click.option("--images", is_flag=True, help="Keep images, which cannot be scanned for what they show.")
-    agents = click.option("--no-agents", is_flag=True, help="Leave out the conversations of agents.")
-    return text_decision_options(images(agents(command)))
+    return text_decision_options(images(command))
 
 
 def text_decision_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,10 +26,9 @@ UNKNOWN = {"project": unknown_projects, "model": unknown_models, "tool": unknown
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the sessions that a report is about, --no-cache and the options of listings."""
+    """Add the sessions that a report is about, and the options of listings."""
     sessions = click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-    cache = click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
-    return sessions(cache(listing_options(command)))
+    return sessions(listing_options(command))
 
 
 def form_options(listed: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -86,9 +85,8 @@ def print_report(
         width, notes = terminal_width(), more()
         lines = report_lines(report, width=width, command=command)
         print_lines([line] for line in (*lines, *wrapped_notes(notes, width)))
-        chosen = [name for name, value in (("-n", "limit"), ("--min-cost", "min_cost")) if options.get(value)]
-        if report.hidden and chosen:
-            print_notice(f"Without {' and '.join(chosen)} all rows are shown.")
+        if report.hidden and options.get("limit"):
+            print_notice("Without -n all rows are shown.")
 
 
 def _print_list(report: Report, limit: int | None, roots: Sequence[Path], *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ import click
 
 from reread.base.paths import SAMPLES
 from reread.base.stdio import discard_output
-from reread.cli._options import merged_roots, pretty_options
+from reread.cli._options import merged_roots, stream_options
 from reread.cli._output import print_notice
 from reread.cli._paths import FolderName
 from reread.errors import Misuse
@@ -34,13 +34,8 @@ def capture_options(
     """Add the options that `capture` and `resume` share."""
     for option in reversed(
         [
-            pretty_options,
-            click.option(
-                "--fsync",
-                type=click.Choice(["never", "result", "line"]),
-                help="When to force written lines onto the disk (default: after each result and run).",
-            ),
-            click.option("--pty/--no-pty", default=None, help="Run the command on a terminal of its own, or not."),
+            stream_options,
+            click.option("--pty", is_flag=True, help="Run the command on a terminal of its own, even in a pipe."),
             click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
             click.option(
                 "--root",
@@ -65,9 +60,7 @@ def chosen_store(ctx: click.Context, root: tuple[Path, ...]) -> Store:
     return Store(roots[0] if roots else None)
 
 
-def open_recorder(
-    store: Store, conversation: str, workspace: str, agent: str, fsync: str | None, *, quiet: bool
-) -> Recorder:
+def open_recorder(store: Store, conversation: str, workspace: str, agent: str, *, quiet: bool) -> Recorder:
     """Open a conversation for recording, and print its id."""
     from reread.catalog.config import config_value
     from reread.catalog.writer import FSYNC_MODES, RESULT
@@ -75,7 +68,7 @@ def open_recorder(
 
     if store.root == SAMPLES:
         raise Misuse("Cannot write to the bundled samples; leave out --demo.")
-    mode = fsync or config_value(store.root, "fsync")
+    mode = config_value(store.root, "fsync")
     recorder = Recorder(
         store,
         conversation,
@@ -94,12 +87,10 @@ def run_and_record(
     recorder: Recorder,
     *,
     title: str | None,
-    pretty: bool,
-    text: bool,
+    form: str,
     full: bool,
-    pty: bool | None,
+    pty: bool,
     cwd: str | None = None,
-    keep_input: bool | None = None,
 ) -> int:
     """Run a command, or read standard input for `-`, and return the exit code."""
     from reread.base.claude_argv import takes_stream_json, wants_terminal
@@ -108,16 +99,15 @@ def run_and_record(
     if list(command) == [STDIN]:
         with _ignore_first_interrupt():
             run = Capture(sys.stdin.fileno(), recorder, title=title)
-            return _print_output(run, pretty, text, full)
-    on_terminal = os.name == "posix" and all(os.isatty(fd) for fd in (0, 1)) and not (pretty or text)
-    terminal = (on_terminal and wants_terminal(command)) if pty is None else pty
+            return _print_output(run, form, full)
+    on_terminal = os.name == "posix" and all(os.isatty(fd) for fd in (0, 1)) and form == "raw"
+    terminal = pty or (on_terminal and wants_terminal(command))
     run = Capture(
         command,
         recorder,
         title=title,
         cwd=cwd,
-        record_input=keep_input,
-        input_fd=0 if keep_input or takes_stream_json(command) else None,
+        input_fd=0 if takes_stream_json(command) else None,
         error_fd=2,
         terminal=terminal,
     )
@@ -128,14 +118,14 @@ def run_and_record(
             stack.enter_context(forward_keys(run.child.master))
         if run.child is not None:
             stack.enter_context(forward_signals(run.child.send, shares_terminal=not terminal))
-        return _print_output(run, pretty, text, full)
+        return _print_output(run, form, full)
 
 
-def _print_output(run: Capture, pretty: bool, text: bool, full: bool) -> int:
+def _print_output(run: Capture, form: str, full: bool) -> int:
     """Print the output as it comes, and return the exit code."""
     try:
-        if pretty or text:
-            printer = make_printer(text=text, full=full)
+        if form != "raw":
+            printer = make_printer(form, full=full)
             for chunk in run.chunks():
                 printer.feed(chunk)
             printer.flush()
@@ -151,15 +141,11 @@ def _print_output(run: Capture, pretty: bool, text: bool, full: bool) -> int:
     return run.exit_code or (NOT_RECORDED if run.recorder.error is not None else 0)
 
 
-def make_printer(*, text: bool, full: bool) -> PrettyPrinter | AnswerPrinter:
-    """Return what prints a stream: its messages, or with `text` only its answers."""
-    if text:
-        from reread.cli._streams import AnswerPrinter
+def make_printer(form: str, *, full: bool) -> PrettyPrinter | AnswerPrinter:
+    """Return what prints the messages of a stream, or only its answers."""
+    from reread.cli._streams import AnswerPrinter, PrettyPrinter
 
-        return AnswerPrinter()
-    from reread.cli._streams import PrettyPrinter
-
-    return PrettyPrinter(full=full)
+    return AnswerPrinter() if form == "answers" else PrettyPrinter(full=full)
 
 
 @contextmanager

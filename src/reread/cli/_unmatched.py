@@ -30,7 +30,7 @@ def exit_unmatched(ctx: click.Context, notices: Iterable[str], otherwise: str) -
 def unknown_projects(projects: Iterable[str], known: Collection[str]) -> Iterator[str]:
     """Yield a sentence for each project that has no session; none if no project has one."""
     from reread.base.paths import path_parts
-    from reread.disk.layout import expand_folders, is_within
+    from reread.disk.projects import expand_folders, is_within
 
     names = {name for folder in known for name in path_parts(folder)}
     for project in projects if known else ():

@@ -21,7 +21,7 @@ from reread.cli._report import report_options
 
 @click.command()
 @scope_options(*OF_SESSIONS)
-@click.option("--all", "show_all", is_flag=True, help="Print all of it, not only the five pieces worth most.")
+@click.option("--full", is_flag=True, help="Print all of it, not only the five pieces worth most.")
 @report_options
 @click.pass_context
 def advise(
@@ -29,8 +29,7 @@ def advise(
     sessions: tuple[str, ...],
     root: tuple[Path, ...],
     as_json: bool,
-    no_cache: bool,
-    show_all: bool,
+    full: bool,
     **options: Any,
 ) -> None:
     """Say what to do differently, from what was recorded.
@@ -43,7 +42,7 @@ def advise(
     \b
     reread advise
     reread advise --since 30d --project shop
-    reread advise --all
+    reread advise --full
     """
     from reread.render.report_table import advice_lines, unread_note
     from reread.reports.advice_report import advice_value
@@ -51,13 +50,13 @@ def advise(
 
     roots = merged_roots(ctx, root)
     with progress("reading", None) as step:
-        report = look(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
+        report = look(*sessions, root=roots or None, progress=step, **options)
     if report.unread:
         print_notice(unread_note(report.unread))
     if as_json:
         print_json(advice_value(report))
     elif report.items:
-        print_lines([line] for line in advice_lines(report, all=show_all, width=terminal_width()))
+        print_lines([line] for line in advice_lines(report, all=full, width=terminal_width()))
     filters = is_filtered(options) if not report.sessions else None
     notices = unmatched_projects(roots, options["project"]) if filters else []
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text="No session fits these options.")

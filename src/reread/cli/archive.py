@@ -28,7 +28,7 @@ def archive(ctx: click.Context, names: tuple[str, ...], undo: bool, as_json: boo
 
     \b
     reread archive 8c1f
-    reread ls --archived
+    reread ls --only archived
     reread archive --undo 8c1f
     """
     from reread.base.sanitize import safe

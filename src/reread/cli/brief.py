@@ -6,18 +6,22 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import json_option, open_session, root_options, session_argument
+from reread.cli._options import json_option, no_redact_option, open_session, root_options, session_argument
 from reread.cli._output import print_json
 
 
 @click.command()
 @session_argument
 @click.option(
-    "--tokens", type=int, default=2000, show_default=True, metavar="N", help="Write at most N tokens, of three bytes."
+    "-n",
+    "--limit",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="Write at most N tokens, of three bytes.",
 )
-@click.option(
-    "--redact/--no-redact", default=True, help="Replace secrets and personal details, as `reread share` does (default)."
-)
+@no_redact_option
 @json_option
 @root_options
 @click.pass_context
@@ -25,8 +29,8 @@ def brief(
     ctx: click.Context,
     name: str,
     project: tuple[str, ...],
-    tokens: int,
-    redact: bool,
+    limit: int,
+    no_redact: bool,
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:
@@ -39,13 +43,13 @@ def brief(
     \b
     reread brief
     reread brief 8c1f | claude
-    reread brief 8c1f:3 --tokens 800
+    reread brief 8c1f:3 -n 800
     reread brief 8c1f --no-redact --json
     """
     from reread.base.sanitize import safe
     from reread.reports.brief_report import brief as make
 
-    made = make(open_session(ctx, name, root, project), tokens=tokens, redact=redact)
+    made = make(open_session(ctx, name, root, project), tokens=limit, redact=not no_redact)
     if as_json:
         print_json(made)
     else:

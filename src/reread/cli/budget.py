@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NONE_SET = "No budgets are set. Set one with `reread budget set 20/day`."
 UNITS = ("day", "week", "month")
+ALL = "all"
 
 
 class BudgetName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
@@ -35,11 +36,10 @@ class BudgetName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
 @click.command()
 @click.argument("action", type=click.Choice(["show", "set", "remove"]), default="show", metavar="[set|remove]")
-@click.argument("what", required=False, type=BudgetName(), metavar="[AMOUNT/PERIOD|PERIOD]")
+@click.argument("what", required=False, type=BudgetName(), metavar="[AMOUNT/PERIOD|PERIOD|all]")
 @click.option("--project", type=PROJECT, metavar="DIR|NAME", help="Only for what this project costs.")
 @click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
 @click.option("--team", metavar="NAME", help="For what this team costs, by the figures in its bucket.")
-@click.option("--all", "all_of_them", is_flag=True, help="Remove all budgets.")
 @scope_options("tz")
 @json_option
 @root_options
@@ -51,7 +51,6 @@ def budget(
     project: str | None,
     model: str | None,
     team: str | None,
-    all_of_them: bool,
     tz: str | None,
     as_json: bool,
     root: tuple[Path, ...],
@@ -69,7 +68,7 @@ def budget(
     reread budget set 200/month --project shop --model opus
     reread budget remove day
     reread budget remove --project shop
-    reread budget remove --all
+    reread budget remove all
     reread budget set 2000/month --team shop
     """
     from reread.render.report_table import budget_lines, budget_name
@@ -77,10 +76,10 @@ def budget(
     from reread.reports.spending import forget_spending
 
     scoped = not project is model is team is None
-    if all_of_them and action != "remove":
-        raise Misuse("Cannot use --all with anything but remove.")
-    if all_of_them and (scoped or what is not None):
-        raise Misuse("Cannot remove all budgets and single ones; leave out --all, or all that narrows it.")
+    all_of_them = what == ALL and action == "remove"
+    if all_of_them and scoped:
+        raise Misuse("Cannot remove all budgets and single ones; leave out `all`, or all that narrows it.")
+    what = None if all_of_them else what
     if action == "show":
         if scoped or what is not None:
             raise Misuse(
@@ -104,7 +103,7 @@ def budget(
         if what is not None and what not in UNITS:
             raise Misuse(f"No period {what!r}; use {', '.join(UNITS)}, --project, --model or --team.")
         if what is None and not scoped and not all_of_them:
-            raise Misuse(f"Remove which budget? Name {', '.join(UNITS)}, --project, --model or --team, or --all.")
+            raise Misuse(f"Remove which budget? Name {', '.join(UNITS)}, all, --project, --model or --team.")
         changed = budget_report.remove_budgets(per=what, project=project, model=model, team=team)
     forget_spending()
     if as_json:

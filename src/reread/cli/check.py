@@ -19,7 +19,7 @@ OK, FOUND_ERRORS = 0, 1
 @json_option
 @click.option("--drift", is_flag=True, help="Show only types, tools and fields that reread does not know.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and tools and exit.")
-@click.option("-v", "--verbose", is_flag=True, help="Also show info-level findings.")
+@click.option("--full", is_flag=True, help="Also show info-level findings.")
 @pager_option
 @root_options
 @click.pass_context
@@ -29,7 +29,7 @@ def check(
     as_json: bool,
     drift: bool,
     schema: bool,
-    verbose: bool,
+    full: bool,
     root: tuple[Path, ...],
 ) -> None:
     """Validate sessions, files or folders.
@@ -44,7 +44,7 @@ def check(
     reread check ~/.claude --drift
     """
     if schema:
-        refuse_with(ctx, "--schema", ("--drift", "--verbose", "--json"), "it reads no sessions and is JSON always")
+        refuse_with(ctx, "--schema", ("--drift", "--full", "--json"), "it reads no sessions and is JSON always")
         from reread.records.types import json_schema
         from reread.tools import tool_types
 
@@ -63,5 +63,5 @@ def check(
     else:
         from reread.render.listings import check_lines, drift_lines
 
-        print_lines(drift_lines(report) if drift else check_lines(report, verbose=verbose))
+        print_lines(drift_lines(report) if drift else check_lines(report, verbose=full))
     return ctx.exit(FOUND_ERRORS if report.totals.errors else OK)

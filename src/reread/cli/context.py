@@ -10,34 +10,27 @@ from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import ADDRESS, listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, terminal_width
 from reread.cli._unmatched import exit_unmatched
-from reread.errors import Misuse
 
 
 @click.command()
 @click.argument("name", type=SESSION, required=False, default=LATEST, metavar=f"[{ADDRESS}]")
-@click.option(
-    "--request", metavar="N|latest", help="Show this request instead of the last one; AGENT:N for one of an agent."
-)
-@click.option("--agent", metavar="ID", help="Show a request of this agent; turns are the agent's.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
 @listing_options
 @click.pass_context
 def context(
     ctx: click.Context,
     name: str,
-    request: str | None,
-    agent: str | None,
     schema: bool,
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:
     """Show what fills the context of a request.
 
-    Lists the system prompt, each tool, MCP servers, skills, memory, prompts, answers, results and so on: by default for
-    the last request of the newest session, with a turn for the last request of that turn, with a call for the one that
-    it answered. Then lists what was added and
-    removed since the request before. Bytes are exact, and tokens are scaled so that they add up to what the API
-    reported. Claude Code records its requests from 2.1.325 on; for older sessions the parts are estimated.
+    Lists the system prompt, each tool, MCP servers, skills, memory, prompts, answers, results and so on: by default
+    for the last request of the newest session, with a turn for the last request of that turn, with a call for the
+    one that it answered. Then lists what was added and removed since the request before. Bytes are exact, and
+    tokens are scaled so that they add up to what the API reported. Claude Code records its requests from 2.1.325
+    on; for older sessions the parts are estimated.
 
     \b
     reread context
@@ -48,17 +41,13 @@ def context(
     """
     from reread.render.request_listing import context_lines, context_schema
     from reread.reports.request_report import context as find
-    from reread.reports.request_report import split_request
     from reread.session.places import NoSuchRequest
 
     if schema:
-        refuse_with(ctx, "--schema", ("--json", "--request", "--agent"), "it reads no session")
+        refuse_with(ctx, "--schema", ("--json",), "it reads no session")
         return print_json(context_schema())
-    named, number = split_request(request) if request is not None else (None, None)
-    if named and agent:
-        raise Misuse(f"Cannot use --agent with --request {request}: both name an agent.")
     try:
-        found = find(name, request=number, agent=named or agent, root=merged_roots(ctx, root) or None)
+        found = find(name, root=merged_roots(ctx, root) or None)
     except NoSuchRequest as error:
         exit_unmatched(ctx, (), str(error))
     if as_json:

@@ -17,9 +17,9 @@ from reread.cli._option_types import SessionName, offered
 from reread.cli._options import json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
-from reread.cli.ls import filter_options, matching
-from reread.disk.moved_files import SESSION_UUID
+from reread.cli.ls import filter_options, kinds_of, matching
 from reread.errors import Misuse, RereadError
+from reread.storage.kept_names import SESSION_UUID
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -66,7 +66,7 @@ def delete(
     """Delete sessions, with everything that belongs to them.
 
     Transcript, agents, results, copies of files, todos, tasks, plans, logs, and the lines in the history of prompts
-    go to a trash of reread's own; `reread ls --trash` lists it, and --undo restores them. What reread derived from
+    go to a trash of reread's own; `reread ls --only trash` lists it, and --undo restores them. What reread derived from
     them is forgotten. Choose sessions by name, or with the options of `reread ls`. A running session is not deleted.
 
     \b
@@ -94,7 +94,7 @@ def delete(
             raise Misuse("Cannot use options that choose sessions with names of sessions; give one or the other.")
         from reread.catalog.headers import sessions
 
-        known = list(sessions(prompts=bool(filters["prompts"]), root=roots or None))
+        known = list(sessions(prompts="prompts" in kinds_of(filters["only"]), root=roots or None))
         chosen += [Path(header.path) for header in matching(known, roots, **filters)]
         _refuse_divided(known, {*map(str, chosen)})
         if not chosen:

@@ -17,6 +17,7 @@ from reread.cli._options import (
     have_no_sessions,
     json_option,
     merged_roots,
+    no_redact_option,
     no_sessions_text,
     refuse_with,
     root_options,
@@ -38,9 +39,7 @@ TEXT = "text"
 @format_option(*FORMATS, help="Write this format (default: by the suffix of the output; a terminal gets text).")
 @output_option()
 @click.option("--full", is_flag=True, help="Write all that each session did: prompts, files, commits, tests.")
-@click.option(
-    "--redact/--no-redact", default=True, help="Replace secrets and personal details, as `reread share` does (default)."
-)
+@no_redact_option
 @json_option
 @root_options
 @click.pass_context
@@ -54,7 +53,7 @@ def digest(
     form: str | None,
     output: str,
     full: bool,
-    redact: bool,
+    no_redact: bool,
     as_json: bool,
     root: tuple[Path, ...],
     made_of: Callable[[str], tuple[Any, bool, Sequence[str]]] | None = None,
@@ -95,7 +94,7 @@ def digest(
                 tz=tz,
                 project=project or None,
                 root=merged_roots(ctx, root) or None,
-                redact=redact,
+                redact=not no_redact,
                 progress=step,
             )
     if unread:

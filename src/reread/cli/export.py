@@ -61,7 +61,6 @@ def _formats() -> list[tuple[str, str]]:
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @output_option("Write to this file or folder (default: standard output).", metavar="FILE|DIR")
-@click.option("--no-images", is_flag=True, help="Omit images from HTML pages.")
 @click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
 @decision_options
 @selection_options
@@ -78,7 +77,6 @@ def export(
     replace_likely: bool,
     texts: tuple[str, ...],
     images: bool,
-    no_agents: bool,
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
@@ -91,22 +89,28 @@ def export(
     \b
     reread export latest -o session.html
     reread export 8c1f:2 -o turn.md
-    reread export latest --turns -3 --no-thinking -o session.md
+    reread export latest --turns -3 --omit thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
     reread export latest --redact --review review.json -o session.html
     reread export ~/.claude -f html -o ./sessions
     """
-    for option in ("--review", "--replace-likely", "--replace", "--images", "--no-agents"):
+    for option in ("--review", "--replace-likely", "--replace", "--images"):
         refuse_without(ctx, option, "--redact", "it is about what is replaced")
+    from msgspec.structs import asdict, replace
+
     first, *others = sessions or (LATEST,)
     several = bool(others) or os.path.isdir(os.path.expanduser(first))
     form = form or (FORMATS_BY_SUFFIX.get(Path(output).suffix.lower()) if not several else None)
-    selection = selection_from(ctx, {**options, "no_images": not images} if redact else options)
+    selection, with_agents = selection_from(ctx, options)
+    if not (with_agents or redact):
+        raise Misuse("Cannot omit agents without --redact: they are a part of the session.")
+    if redact:
+        selection = replace(selection, images=images and selection.images)
 
     def redaction_of(session: Session) -> Redaction:
         return start_redaction(
-            session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents
+            session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=with_agents
         )
 
     if several:
@@ -118,7 +122,9 @@ def export(
     from reread.render.selection import selection_at
     from reread.session.session import at_place
 
-    form = _checked_format(ctx, form, output)
+    form = _checked_format(form, output)
+    if form != "html" and not (selection.images or redact):
+        raise Misuse(f"Cannot omit images from {form}: only HTML pages contain images.")
     whole = open_whole_session(ctx, first, root, project)
     session = at_place(whole)
     refuse_own_file(session, output)
@@ -126,10 +132,8 @@ def export(
     if lacks_calls(session, placed):
         return ctx.exit(NOTHING_FOUND)
     if redact:
-        from msgspec import structs
-
         redaction = redaction_of(whole)
-        chosen = structs.asdict(selection)
+        chosen = asdict(selection)
         with review_of([redaction], review):
             document = redaction.export(form, to=None if output == STDOUT else Path(output), **chosen)
         click.echo(summary_of(redaction), err=True)
@@ -164,19 +168,16 @@ def _tell_secret_of(session: Session) -> None:
     tell_secret(seen, "The session")
 
 
-def _checked_format(ctx: click.Context, form: str | None, output: str) -> str:
-    """Return the format of one document; raise Misuse if it is unknown or the options do not suit it."""
+def _checked_format(form: str | None, output: str) -> str:
+    """Return the format of one document; raise Misuse if it is unknown or does not suit the output."""
     if output != STDOUT and os.path.isdir(output):
         raise Misuse(f"Cannot write {output}: it is a folder; name a file in it, as in -o {Path(output) / 'it.html'}.")
     if form is None and output != STDOUT:
         suffixes = ", ".join(FORMATS_BY_SUFFIX)
         raise Misuse(f"Cannot tell the format from {output!r}; use one of {suffixes}, or name a format with -f.")
     form = form or "markdown"
-    if form == "html":
-        if output == STDOUT and sys.stdout.isatty():
-            raise Misuse("Cannot print an HTML page to the terminal; name a file, as in -o session.html.")
-    elif ctx.params["no_images"]:
-        raise Misuse(f"Cannot use --no-images with {form}: only HTML pages contain images.")
+    if form == "html" and output == STDOUT and sys.stdout.isatty():
+        raise Misuse("Cannot print an HTML page to the terminal; name a file, as in -o session.html.")
     return form
 
 

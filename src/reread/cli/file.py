@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._option_types import FILE, SESSION
+from reread.cli._option_types import FILE, LATEST, SESSION
 from reread.cli._options import ADDRESS, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
 from reread.cli._paths import STDOUT, output_option
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=FILE)
-@click.option(
-    "--at",
-    default="latest",
-    show_default=True,
-    type=SESSION,
-    metavar=ADDRESS,
-    help="Print the file as this session, agent, turn or call left it; turn 0 is before the first.",
-)
+@click.argument("at", type=SESSION, required=False, default=LATEST, metavar=f"[{ADDRESS}]")
 @output_option("Write to this file instead of standard output.")
 @json_option
 @root_options
@@ -34,14 +27,15 @@ if TYPE_CHECKING:
 def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, root: tuple[Path, ...]) -> None:
     """Print a file as a session left it, or as it was after a turn.
 
-    PATH is a path, or the end of one. Prints an error instead if the whole text is not known for certain. Prints the
-    exact bytes if a backup or the session says how lines end; otherwise lines end with LF.
+    PATH is a path, or the end of one. SESSION:TURN, SESSION:TURN.CALL or SESSION:AGENT prints it as that left it;
+    turn 0 is before the first. Prints an error instead if the whole text is not known for certain. Prints the exact
+    bytes if a backup or the session says how lines end; otherwise lines end with LF.
 
     \b
-    reread file src/harbor/backoff.py --at 8c1f
-    reread file src/harbor/backoff.py --at 8c1f:1 -o backoff.py
-    reread file backoff.py --at 8c1f:2.1
-    reread file backoff.py --at 8c1f:0
+    reread file src/harbor/backoff.py 8c1f
+    reread file src/harbor/backoff.py 8c1f:1 -o backoff.py
+    reread file backoff.py 8c1f:2.1
+    reread file backoff.py 8c1f:0
     """
     from reread.reports.file_report import file as find
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reread.archive.timers import Timer
 
 OK, FOUND_DAMAGE, NOTHING_DONE, NOT_STARTED = 0, 1, 1, 1
-MODES = ("--verify", "--restore", "--prune", "--forget", "--install", "--uninstall", "--dry-run")
+MODES = ("--check", "--restore", "--prune", "--forget", "--install", "--uninstall", "--dry-run")
 MOST_NAMED = 10
 """Problems that are printed one by one; of more, the number is said."""
 
@@ -40,7 +40,7 @@ MOST_NAMED = 10
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option("--to", type=FolderName(), metavar="DIR", help="The folder or bucket to keep sessions in.")
 @click.option("--dry-run", is_flag=True, help="Show what would be kept, and what is deleted soon; write nothing.")
-@click.option("--verify", is_flag=True, help="Read everything that is kept, and report every damaged byte.")
+@click.option("--check", is_flag=True, help="Read everything that is kept, and report every damaged byte.")
 @click.option("--restore", is_flag=True, help="Write kept sessions back, below the folder of -o.")
 @click.option("-o", "--output", type=PathName(path_type=Path), metavar="DIR", help="The folder for --restore.")
 @click.option(
@@ -85,7 +85,7 @@ def keep(
     reread keep --to ~/backup                   keep it in another folder
     reread keep --to s3://team/sessions         keep it in a bucket
     reread keep latest                          keep one session
-    reread keep --verify                        read it all, and report damage
+    reread keep --check                         read it all, and report damage
     reread keep --restore latest -o ~/restored  write a session back
     reread keep --prune                         delete earlier states that newer ones contain
     reread keep --forget ~/backup               no longer list what is kept there
@@ -98,7 +98,7 @@ def keep(
         return _forget(Archive(forget), as_json=as_json)
     archive = Archive(to)
     roots = merged_roots(ctx, root) or None
-    if modes["verify"]:
+    if modes["check"]:
         return ctx.exit(_verify(archive, as_json=as_json, quiet=quiet))
     if modes["restore"]:
         return ctx.exit(_restore(archive, sessions, output, generation, as_json=as_json, yes=yes))
@@ -134,7 +134,7 @@ def _check_options(ctx: click.Context) -> None:
         refuse_without(ctx, option, "--restore", "it says how to restore")
     refuse_without(ctx, "--restore", "--output", "it says where to write; use -o DIR")
     refuse_with(ctx, "--forget", ("--to",), "name one folder")
-    for mode in ("--verify", "--forget", "--install", "--uninstall"):
+    for mode in ("--check", "--forget", "--install", "--uninstall"):
         if ctx.params["sessions"] and ctx.params[mode.removeprefix("--")]:
             raise Misuse(f"Cannot use {mode} with a session: it concerns the whole archive.")
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.scope_options import OF_LISTS
-from reread.base.text import plural
-from reread.cli._option_types import FILE
+from reread.base.text import plural, split_names
+from reread.cli._option_types import FILE, CommaList
 from reread.cli._options import (
     listing_options,
     merged_roots,
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 Test = Callable[["Header"], bool]
 
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-SORTS = ("updated", "started", "size", "title", "project")
+UPDATED = "updated"
+SORTS = (UPDATED, "started", "size", "title", "project")
 NEWEST_OR_LARGEST_FIRST = ("updated", "started", "size")
 CHUNK = 1 << 20
 
@@ -52,27 +53,30 @@ COMMIT = CommitHash()
 
 OF_FILES = ("since", "until", "project", "tag", "tool")
 """The options of a scope that the headers of sessions tell, or a look into them."""
+KINDS = {
+    "starred": "that you starred in the reader",
+    "archived": "that Claude Code has archived, else left out",
+    "captured": "captured conversations",
+    "prompts": "deleted sessions of which the prompts are left, in history.jsonl",
+}
+"""The values of --only, and what they choose."""
+TRASH = "trash"
+"""One more of `ls`: what was deleted."""
+ABOUT_KINDS = ", ".join(f"{name} ({about})" for name, about in KINDS.items())
 FILTERS = (
     scope_options(*OF_LISTS, tool="Only sessions that used this tool, * for any (reads the files)."),
     click.option("--grep", metavar="TEXT", help="Only sessions with this text in the title or note; case is ignored."),
-    click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M."),
-    click.option("--max-size", metavar="SIZE", help="Only files of at most this size."),
+    click.option("--size", metavar="RANGE", help="Only files of this size: 500k-10M, 10M-, -500k."),
     click.option(
         "--lines", metavar="RANGE", help="Only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
     ),
     click.option("--errors", is_flag=True, help="Only sessions with errors (reads the files)."),
-    click.option("--git-branches", is_flag=True, help="Only sessions on several git branches (reads the files)."),
     click.option("--commit", metavar="SHA", type=COMMIT, help="Only the session that made this commit."),
     click.option("--pr", type=click.IntRange(1), metavar="N", help="Only sessions that worked on this pull request."),
     click.option(
         "--file", "changed", type=FILE, metavar="PATH", help="Only sessions that changed this file: a path or its end."
     ),
-    click.option("--captured", is_flag=True, help="Only captured conversations."),
-    click.option(
-        "--prompts", is_flag=True, help="Only deleted sessions of which the prompts are left, in history.jsonl."
-    ),
-    click.option("--starred", is_flag=True, help="Only sessions that you starred in the reader."),
-    click.option("--archived", is_flag=True, help="Only sessions that Claude Code has archived, else left out."),
+    click.option("--only", type=CommaList(*KINDS), default="", metavar="KIND,...", help=f"Only these: {ABOUT_KINDS}."),
 )
 """The options that choose sessions."""
 
@@ -86,23 +90,17 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @filter_options
-@click.option("--trash", is_flag=True, help="List what `reread delete` has put into the trash.")
-@click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
-    default="updated",
-    show_default=True,
-    help="Sort by this; the newest and the largest come first.",
+    help="List all one after the other in this order (default: by project); the newest and the largest come first.",
 )
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="List at most N sessions.")
 @listing_options
 @click.pass_context
 def ls(
     ctx: click.Context,
-    trash: bool,
-    flat: bool,
-    sort: str,
+    sort: str | None,
     limit: int | None,
     as_json: bool,
     root: tuple[Path, ...],
@@ -110,46 +108,49 @@ def ls(
 ) -> None:
     """List sessions by project, newest first.
 
-    --since and --until list the sessions that were active in that time. ★ marks those that you starred in the reader,
-    #word a tag (`reread tag`). Those that are archived (`reread archive`) are left out, unless you use --archived.
-    Other verbs take these ids, or the beginning of one.
+    --since and --until list the sessions that were active in that time. ★ marks those that you starred in the
+    reader, #word a tag (`reread tag`). Those that are archived (`reread archive`) are left out, unless you use
+    --only archived. `--only trash` lists what `reread delete` has put into the trash. Other verbs take these ids,
+    or the beginning of one.
 
     \b
     reread ls --project . --since 7d
     reread ls --project harbor --grep login
-    reread ls --since "last week" --until yesterday --flat
+    reread ls --since "last week" --until yesterday --sort updated
     reread ls --tool bash --errors --json
     reread ls --sort size -n 5
     reread ls --lines 1-5
     reread ls --commit 1a2b3c4
     reread ls --file src/app.py
-    reread ls --captured
-    reread ls --starred
+    reread ls --only starred
     reread ls --tag release
-    reread ls --archived
-    reread ls --prompts
-    reread ls --trash
+    reread ls --only prompts
+    reread ls --only trash
     """
     from reread.catalog.headers import sessions
 
-    if trash:
+    if filters["only"] == TRASH:
         _list_trash(as_json=as_json)
         return
     roots = merged_roots(ctx, root)
     known = list(
-        sessions(prompts=bool(filters["prompts"]), root=roots or None, on_error=lambda error: print_notice(str(error)))
+        sessions(
+            prompts="prompts" in kinds_of(filters["only"]),
+            root=roots or None,
+            on_error=lambda error: print_notice(str(error)),
+        )
     )
     archived: list[Header] = []
-    headers = matching(_sorted(known, sort), roots, left_out=archived, **filters)
+    headers = matching(_sorted(known, sort or UPDATED), roots, left_out=archived, **filters)
     found = list(itertools.islice(headers, limit))
     if as_json:
         print_json(found)
     elif found:
         from reread.render.listings import header_lines, short_ids
 
-        print_lines(header_lines(found, ids=short_ids(known), width=terminal_width(), flat=flat))
+        print_lines(header_lines(found, ids=short_ids(known), width=terminal_width(), flat=sort is not None))
     unknown = list(unknown_projects(filters["project"], {header.project for header in known}))
-    more = [f"{plural(len(archived), 'archived session')} left out; --archived lists them."] if archived else []
+    more = [f"{plural(len(archived), 'archived session')} left out; --only archived lists them."] if archived else []
     if not found and any(filters.values()):
         exit_unmatched(ctx, unknown or more, _empty_text(roots, known, filters))
     for notice in [*unknown, *more] if found or more else [no_sessions_text(roots, "ls")]:
@@ -185,10 +186,10 @@ def matching(
     *,
     tool: tuple[str, ...],
     errors: bool,
-    git_branches: bool,
     commit: str | None,
     pr: int | None,
     changed: str | None,
+    only: str = "",
     left_out: list[Header] | None = None,
     **filters: Any,
 ) -> Iterable[Header]:
@@ -196,15 +197,16 @@ def matching(
 
     `left_out` gets those of archived ones, which are not returned unless the options ask for them.
     """
-    wants_archived = filters.pop("archived")
+    kinds = kinds_of(only)
+    wants_archived = "archived" in kinds
     scope = {name: filters.pop(name) for name in OF_LISTS if name not in OF_FILES}
-    tests = list(_header_tests(**filters))
+    tests = list(_header_tests(kinds, **filters))
     chosen = [header for header in headers if all(test(header) for test in tests)]
     if left_out is not None:
         left_out += (header for header in chosen if header.archived and not wants_archived)
     found: Iterable[Header] = [header for header in chosen if header.archived == wants_archived]
-    if tool or errors or git_branches:
-        found = _filter_by_content(found, tool, errors=errors, git_branches=git_branches)
+    if tool or errors:
+        found = _filter_by_content(found, tool, errors=errors)
     if any(scope.values()):
         found = _filter_by_facts(found, {**scope, "root": roots or None})
     if commit is not None or pr is not None:
@@ -212,48 +214,51 @@ def matching(
     return found if changed is None else _filter_by_file(found, changed)
 
 
+def kinds_of(only: str) -> list[str]:
+    """Return the words of --only."""
+    kinds = split_names(only)
+    for kind in kinds:
+        if kind not in KINDS:
+            known = ", ".join((*KINDS, TRASH) if len(kinds) == 1 else KINDS)
+            raise Misuse(f"Cannot list only {kind!r}; use {known}.")
+    return kinds
+
+
 def _header_tests(
+    kinds: list[str],
     *,
     project: tuple[str, ...],
     since: str | None,
     until: str | None,
     tag: tuple[str, ...],
     grep: str | None,
-    min_size: str | None,
-    max_size: str | None,
+    size: str | None,
     lines: str | None,
-    captured: bool,
-    prompts: bool,
-    starred: bool,
 ) -> Iterator[Test]:
     """Yield a test for each filter that needs no more than the header, or the number of lines, cheapest first."""
     from reread.catalog.headers import header_test
 
     yield header_test(project=project, since=since, until=until, tag=tag)
-    if captured:
+    if "captured" in kinds:
         yield lambda header: header.captured
-    if prompts:
+    if "prompts" in kinds:
         yield lambda header: header.prompts_only
-    if starred:
+    if "starred" in kinds:
         yield lambda header: header.starred
     if grep is not None:
         words = grep.casefold()
         yield lambda header: words in header.title.casefold() or words in header.note.casefold()
-    smallest, largest = (parse_size(size) if size is not None else None for size in (min_size, max_size))
-    if smallest is not None and largest is not None and smallest > largest:
-        raise Misuse(f"Nothing is between {min_size} and {max_size}; use a --min-size below --max-size.")
-    if smallest is not None:
-        yield lambda header: header.size >= smallest
-    if largest is not None:
-        yield lambda header: header.size <= largest
+    if size is not None:
+        smallest, largest = parse_range(size, parse_size, "sizes", "500k-10M, 10M- or -500k")
+        yield lambda header: smallest <= header.size <= largest
     if lines is not None:
-        fewest, most = parse_line_range(lines)
+        fewest, most = parse_range(lines, int, "lines", "1-5, 3, 1000- or -5")
         yield lambda header: fewest <= count_lines(header.path, most) <= most
 
 
 def _sorted(headers: Iterable[Header], sort: str) -> list[Header]:
     """Return headers, which come newest first, in another order."""
-    if sort == "updated":
+    if sort == UPDATED:
         return list(headers)
 
     def key(header: Header) -> Any:
@@ -273,9 +278,7 @@ def _filter_by_facts(headers: Iterable[Header], scope: dict[str, Any]) -> Iterab
         return list(chosen_headers(headers, step, **scope))
 
 
-def _filter_by_content(
-    headers: Iterable[Header], tools: tuple[str, ...], *, errors: bool, git_branches: bool
-) -> Iterator[Header]:
+def _filter_by_content(headers: Iterable[Header], tools: tuple[str, ...], *, errors: bool) -> Iterator[Header]:
     """Read each session and yield the headers of those that match, with a progress bar."""
     from reread.base.text import matches_tool
     from reread.session.session import open  # noqa: A004
@@ -290,10 +293,8 @@ def _filter_by_content(
                     session = open(Path(header.path))
                     used = {call.name for conversation in _conversations(session) for call in conversation.calls}
                     names |= used
-                    matches = (
-                        (not tools or any(matches_tool(name, tools) for name in used))
-                        and (not git_branches or len(set(session.metadata.git_branches)) > 1)
-                        and (not errors or _has_errors(session))
+                    matches = (not tools or any(matches_tool(name, tools) for name in used)) and (
+                        not errors or _has_errors(session)
                     )
             except RereadError as error:
                 print_notice(str(error))
@@ -342,11 +343,12 @@ def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[st
     from reread.disk.layout import default_store
     from reread.storage.user_paths import typed_path
 
-    if filters["prompts"] and not any(header.prompts_only for header in known):
+    kinds = kinds_of(filters["only"])
+    if "prompts" in kinds and not any(header.prompts_only for header in known):
         return "No deleted session has prompts in history.jsonl."
     if known:
         return "No matching sessions. Run `reread ls` without options to list all."
-    if filters["captured"]:
+    if "captured" in kinds:
         where = ", ".join(map(typed_path, roots)) or str(default_store())
         return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
     return no_sessions_text(roots, "ls")
@@ -354,7 +356,7 @@ def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[st
 
 def count_lines(path: str, enough: float) -> int:
     """Count the lines of a file, a last one without end included; stop soon after there are more than `enough`."""
-    from reread.disk.transcript_file import open_transcript
+    from reread.disk.states import open_transcript
 
     count, last = 0, b"\n"
     try:
@@ -367,16 +369,16 @@ def count_lines(path: str, enough: float) -> int:
     return count + (last != b"\n")
 
 
-def parse_line_range(text: str) -> tuple[int, float]:
-    """Return the fewest and the most lines: 1-5, 3, 1000- or -5."""
-    fewest, dash, most = text.strip().partition("-")
+def parse_range(text: str, parse: Callable[[str], int], what: str, such_as: str) -> tuple[int, float]:
+    """Return the least and the most of a range: 1-5, 3, 1000- or -5."""
+    least, dash, most = text.strip().partition("-")
     try:
-        low = int(fewest) if fewest else 0
-        high = int(most) if most else float("inf") if dash and fewest else low
-        if not (fewest or most) or not 0 <= low <= high:
+        low = parse(least) if least else 0
+        high = parse(most) if most else float("inf") if dash and least else low
+        if not (least or most) or not 0 <= low <= high:
             raise ValueError
-    except ValueError:
-        raise Misuse(f"Invalid range of lines {text!r}; use 1-5, 3, 1000- or -5.") from None
+    except (ValueError, OverflowError):
+        raise Misuse(f"Invalid range of {what} {text!r}; use {such_as}.") from None
     return low, high
 
 
@@ -385,7 +387,4 @@ def parse_size(text: str) -> int:
     number, unit = text.strip().lower().rstrip("b"), ""
     if number and number[-1] in _SIZES:
         number, unit = number[:-1], number[-1]
-    try:
-        return int(float(number) * _SIZES[unit])
-    except (ValueError, OverflowError):
-        raise Misuse(f"Invalid size {text!r}; use 500k, 10M or 1G.") from None
+    return int(float(number) * _SIZES[unit])

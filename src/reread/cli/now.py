@@ -14,13 +14,12 @@ import click
 from reread.cli._exit_codes import NOTHING_FOUND, OK
 from reread.cli._options import (
     have_no_sessions,
-    json_option,
+    listing_options,
     merged_roots,
     no_sessions_text,
     refuse_with,
-    root_options,
 )
-from reread.cli._output import SHOWN, echo_lines, print_json, print_notice, terminal_width
+from reread.cli._output import NO_PAGER, SHOWN, echo_lines, print_json, print_notice, terminal_width
 
 if TYPE_CHECKING:
     from reread.reports.now_report import LiveSession, NowWatch
@@ -72,20 +71,17 @@ Line = list[tuple[str, str]]
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Print the list once and exit (default if the output is not a terminal).")
 @click.option("--notify", is_flag=True, help="Notify the desktop when a session waits, is done or died.")
 @click.option("--exec", "command", metavar="CMD", help="Run a command whenever the state of a session changes.")
-@json_option
-@root_options
+@listing_options
 @click.pass_context
-def now(
-    ctx: click.Context, once: bool, notify: bool, command: str | None, as_json: bool, root: tuple[Path, ...]
-) -> None:
+def now(ctx: click.Context, notify: bool, command: str | None, as_json: bool, root: tuple[Path, ...]) -> None:
     """Show which sessions are running, which wait for you, and what they cost.
 
-    On a terminal, the list stays up to date until Ctrl-C. A session works, waits for a permission or an answer, is idle
-    (it waits for the next prompt), ended in the last ten minutes, or died in the last day. States that Claude Code does
-    not report are inferred from the transcript, and marked. For a bucket, shows the newest states of all machines.
+    On a terminal, the list stays up to date until Ctrl-C; with --no-pager or elsewhere, it is printed once. A session
+    works, waits for a permission or an answer, is idle (it waits for the next prompt), ended in the last ten minutes,
+    or died in the last day. States that Claude Code does not report are inferred from the transcript, and marked. For a
+    bucket, shows the newest states of all machines.
 
     Exits with 0 if a session waits, and with 1 if none does.
 
@@ -94,7 +90,7 @@ def now(
 
     \b
     reread now
-    reread now --once && echo "someone waits for me"
+    reread now --no-pager && echo "someone waits for me" "someone waits for me"
     reread now --json
     reread now --notify
     reread now --exec 'test "$REREAD_STATE" != waiting || say "$REREAD_TITLE"'
@@ -104,11 +100,11 @@ def now(
 
     acts = notify or command is not None
     if acts:
-        refuse_with(ctx, "--notify" if notify else "--exec", ("--once", "--json"), "it runs until it is stopped")
+        refuse_with(ctx, "--notify" if notify else "--exec", ("--json", "--no-pager"), "it runs until it is stopped")
     tellers = _tellers(notify, command)
     roots = merged_roots(ctx, root)
     watch, footer = NowWatch(roots or None), Footer(roots)
-    is_once = not acts and (once or as_json or not sys.stdout.isatty())
+    is_once = not acts and (as_json or ctx.meta[NO_PAGER] or not sys.stdout.isatty())
     live = watch.update() if is_once else ()
     if not live and have_no_sessions(roots):
         print_notice(no_sessions_text(roots, "now"))

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import sys
+from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from reread.cli._option_types import LATEST, SESSION
-from reread.cli._options import check_pretty_options, merged_roots, pretty_options, refuse_with, root_options
+from reread.cli._option_types import LATEST, SESSION, offered
+from reread.cli._options import check_stream_options, merged_roots, refuse_with, root_options, stream_options
 from reread.cli._output import write_bytes
+from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 AS_CLAUDE = "--as-claude"
+INSTANT = "instant"
+
+
+class Speed(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --speed option."""
+
+    name = "speed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        return inf if value == INSTANT else click.FLOAT.convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return offered({INSTANT: ""} if INSTANT.startswith(incomplete) else {})
 
 
 class ReplayCommand(click.Command):
@@ -27,14 +46,17 @@ class ReplayCommand(click.Command):
 @click.command(cls=ReplayCommand)
 @click.argument("conversation", type=SESSION, required=False, metavar="[SESSION]")
 @click.option(
-    "--speed", type=float, default=1.0, show_default=True, metavar="N", help="Playback speed (2 = twice as fast)."
+    "--speed",
+    type=Speed(),
+    default=1.0,
+    show_default=True,
+    metavar="N|instant",
+    help="Playback speed: 2 is twice as fast, `instant` does not wait at all.",
 )
-@click.option("--instant", is_flag=True, help="Print everything at once.")
 @click.option("--max-gap", metavar="TIME", help="Wait at most this long between two lines: 2s, 500ms.")
-@click.option("--from", "start", metavar="WHERE", help="Start here: 90s, 1m30s, or a date and time.")
-@click.option("--to", "stop", metavar="WHERE", help="Stop here.")
-@click.option("--run", type=int, metavar="N", help="Replay only this run, counted from 1.")
-@pretty_options
+@click.option("--since", "start", metavar="WHERE", help="Start here: 90s, 1m30s, or a date and time.")
+@click.option("--until", "stop", metavar="WHERE", help="Stop here.")
+@stream_options
 @click.option(AS_CLAUDE, is_flag=True, help="Act as `claude` and answer from the recording; its arguments follow.")
 @root_options
 @click.pass_context
@@ -42,13 +64,10 @@ def replay(
     ctx: click.Context,
     conversation: str | None,
     speed: float,
-    instant: bool,
     max_gap: str | None,
     start: str | None,
     stop: str | None,
-    run: int | None,
-    pretty: bool,
-    text: bool,
+    form: str,
     full: bool,
     as_claude: bool,
     root: tuple[Path, ...],
@@ -60,39 +79,38 @@ def replay(
 
     \b
     reread replay
-    reread replay latest --speed 4 --max-gap 2s --pretty
-    reread replay latest --instant | jq .type
+    reread replay latest --speed 4 --max-gap 2s --format terminal
+    reread replay latest --speed instant | jq .type
     reread replay latest --as-claude -p "a recorded prompt"
     """
     if as_claude:
-        others = ("--max-gap", "--from", "--to", "--run", "--pretty", "--text", "--full")
+        others = ("--max-gap", "--since", "--until", "--format", "--full")
         refuse_with(ctx, AS_CLAUDE, others, "the fake client answers from the whole recording")
         ctx.exit(_run_fake_claude(ctx, conversation, root))
-    refuse_with(ctx, "--instant", ("--speed", "--max-gap"), "it does not wait at all")
-    check_pretty_options(ctx)
+    if speed == inf and max_gap is not None:
+        raise Misuse("Cannot use --max-gap with --speed instant: it does not wait at all.")
+    check_stream_options(form, full=full)
     from reread.base.times import parse_duration, parse_position
-    from reread.recording.player import INSTANT
     from reread.recording.player import replay as play
 
     lines = play(
         conversation or LATEST,
-        speed=INSTANT if instant else speed,
+        speed=speed,
         max_gap=parse_duration(max_gap) if max_gap is not None else None,
         start=parse_position(start) if start is not None else None,
         stop=parse_position(stop) if stop is not None else None,
-        run=run,
         root=merged_roots(ctx, root) or None,
     )
-    if pretty or text:
+    if form != "raw":
         from reread.cli._runs import make_printer
 
-        printer = make_printer(text=text, full=full)
+        printer = make_printer(form, full=full)
         for line in lines:
             printer.feed(line.raw + line.end)
         return printer.flush()
     for line in lines:
         write_bytes([line.raw + line.end])
-        if not instant:
+        if speed != inf:
             sys.stdout.flush()
     return sys.stdout.flush()
 
@@ -110,10 +128,9 @@ def _run_fake_claude(ctx: click.Context, conversation: str | None, root: tuple[P
     sources = [_find_file(conversation, roots)] if conversation else [str(path) for path in roots]
     if sources:
         settings = replace(settings, sources=tuple(sources))
-    if ctx.params["instant"]:
-        settings = replace(settings, speed=None)
-    elif ctx.get_parameter_source("speed") == ParameterSource.COMMANDLINE:
-        settings = replace(settings, speed=ctx.params["speed"])
+    if ctx.get_parameter_source("speed") == ParameterSource.COMMANDLINE:
+        speed = ctx.params["speed"]
+        settings = replace(settings, speed=None if speed == inf else speed)
     return run_fake_claude(ctx.meta[AS_CLAUDE], settings)
 
 

@@ -14,9 +14,8 @@ import click
 from reread.base.format import size_text
 from reread.base.paths import SAMPLES
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._option_types import TurnNumber
 from reread.cli._options import (
-    check_pretty_options,
+    check_stream_options,
     find_session,
     json_option,
     merged_roots,
@@ -33,19 +32,15 @@ if TYPE_CHECKING:
     from reread.handover.resuming import Continuation
     from reread.recording.recorder import Recorder
 
-CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty", "--quiet")
+CAPTURE_OPTIONS = ("--title", "--format", "--full", "--pty", "--quiet")
 
 
 @click.command()
 @resumable_argument
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
-@click.option("--at", type=TurnNumber(min=1), metavar="TURN", help="Make a new session that ends after this turn.")
-@click.option("--path", type=click.IntRange(min=0), metavar="N", help="The turn is on this path of a rewound session.")
 @click.option("--in", "into", type=PathName(path_type=Path), metavar="DIR", help="Continue it in this folder.")
 @click.option("--generation", type=click.IntRange(min=1), metavar="N", help="Take an earlier state of a kept session.")
-@click.option(
-    "--print", "--dry-run", "only_print", is_flag=True, help="Print what would be written and run, and do neither."
-)
+@click.option("--dry-run", is_flag=True, help="Print what would be written and run, and do neither.")
 @click.option("--no-start", is_flag=True, help="Put the session where Claude Code looks for it, and print the command.")
 @json_option
 @click.option("--no-capture", is_flag=True, help="Run Claude Code without recording what it prints.")
@@ -58,18 +53,15 @@ def resume(
     name: str,
     project: tuple[str, ...],
     prompt: tuple[str, ...],
-    at: int | None,
-    path: int | None,
     into: Path | None,
     generation: int | None,
-    only_print: bool,
+    dry_run: bool,
     no_start: bool,
     as_json: bool,
     no_capture: bool,
     yes: bool,
     title: str | None,
     root: tuple[Path, ...],
-    fsync: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -81,54 +73,52 @@ def resume(
     A session that is not in Claude Code's folder (kept, in a bucket, of another machine, deleted) is put there first,
     byte for byte, for the directory you are in or for --in DIR; never over anything newer.
 
-    --at TURN, or SESSION:TURN, leaves the session as it is, and continues a new one that ends after that turn.
+    SESSION:TURN leaves the session as it is, and continues a new one that ends after that turn.
 
     \b
     reread resume latest "Now add a test"
-    reread resume latest --text "What is left to do?"
+    reread resume latest --format answers "What is left to do?"
     reread resume 8c1f --in .
     reread resume 8c1f:2 --in . "Try it another way"
     reread resume --root s3://team/sessions 8c1f
     reread resume latest --no-capture
-    reread resume latest --print
+    reread resume latest --dry-run
     """
     from reread.handover.resuming import resume as resume_session
 
-    check_pretty_options(ctx)
-    for option in ("--print", "--no-start"):
+    check_stream_options(options["form"], full=options["full"])
+    for option in ("--dry-run", "--no-start"):
         refuse_with(ctx, option, ("--no-capture", "--yes", *CAPTURE_OPTIONS), "it runs nothing")
-    refuse_with(ctx, "--print", ("--no-start",), "it writes nothing")
+    refuse_with(ctx, "--dry-run", ("--no-start",), "it writes nothing")
     refuse_with(ctx, "--no-capture", CAPTURE_OPTIONS, "they are about the capture")
-    if as_json and not (only_print or no_start):
-        raise Misuse("Cannot use --json without --print or --no-start: Claude Code prints what it prints.")
+    if as_json and not (dry_run or no_start):
+        raise Misuse("Cannot use --json without --dry-run or --no-start: Claude Code prints what it prints.")
     roots, session = merged_roots(ctx, root), find_session(ctx, name, root, project)
-    if SAMPLES in roots and not only_print:
-        raise Misuse("Cannot continue a bundled sample; use --print to see what would be done, or leave out --demo.")
+    if SAMPLES in roots and not dry_run:
+        raise Misuse("Cannot continue a bundled sample; use --dry-run to see what would be done, or leave out --demo.")
     found = resume_session(
         session,
-        at=at,
-        path=path,
         into=into,
         prompt=" ".join(prompt),
         generation=generation,
         root=roots or None,
-        dry_run=only_print,
+        dry_run=dry_run,
         on_error=lambda error: print_notice(str(error)),
     )
-    if only_print or no_start:
+    if dry_run or no_start:
         _print(found, as_json=as_json, done=no_start)
         return
     _say_what_was_written(found)
     if found.cwd is None or not os.path.isdir(found.cwd):
         where = f"No such folder: {found.cwd}, where the session ran" if found.cwd else "The session names no folder"
-        raise Misuse(f"{where}; name another with --in, or run `reread resume --print` for the command.")
+        raise Misuse(f"{where}; name another with --in, or run `reread resume --dry-run` for the command.")
     if not (found.trusted or yes or _asks(found)):
         print_notice("Nothing was run.")
         ctx.exit(NOTHING_FOUND)
     if no_capture:
         ctx.exit(_run(found.command, found.cwd))
     store = chosen_store(ctx, root) if not found.files else _own_store()
-    recorder = _recorder(store, found, fsync, quiet)
+    recorder = _recorder(store, found, quiet)
     ctx.exit(run_and_record(found.command, recorder, title=title, cwd=found.cwd, **options))
 
 
@@ -174,7 +164,7 @@ def _own_store() -> Store:
     return Store()
 
 
-def _recorder(store: Store, found: Continuation, fsync: str | None, quiet: bool) -> Recorder:
+def _recorder(store: Store, found: Continuation, quiet: bool) -> Recorder:
     """Open the conversation that the session was captured into, or a new one."""
     from reread.catalog.headers import captures_of
     from reread.catalog.store import Store
@@ -183,10 +173,10 @@ def _recorder(store: Store, found: Continuation, fsync: str | None, quiet: bool)
 
     captures = [Path(found.captured)] if found.captured else captures_of(found.session, [store.root])
     if not captures:
-        return open_recorder(store, new_id(), "default", "default", fsync, quiet=quiet)
+        return open_recorder(store, new_id(), "default", "default", quiet=quiet)
     stored = StoredConversation(captures[0])
     home = Store(stored.root) if stored.root is not None else store
-    return open_recorder(home, stored.id, stored.workspace, stored.agent, fsync, quiet=quiet)
+    return open_recorder(home, stored.id, stored.workspace, stored.agent, quiet=quiet)
 
 
 def _run(argv: Sequence[str], cwd: str) -> int:

@@ -17,7 +17,9 @@ from reread.cli._options import (
     have_no_sessions,
     listing_options,
     merged_roots,
+    no_redact_option,
     no_sessions_text,
+    refuse_with,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.cli._paths import STDOUT, PathName, output_option
@@ -61,8 +63,13 @@ class Revision(Name):
 )
 @format_option(*FORMATS, help="Write this format (default: by the suffix of the output; a listing).")
 @output_option()
-@click.option("--no-redact", is_flag=True, help="Leave secrets and personal details as they are.")
+@no_redact_option
 @text_decision_options
+@click.option(
+    "--note",
+    type=click.Choice(["show", "write", "prompts", "remove"]),
+    help="Show, write or remove git notes that say which turn wrote each line; `prompts` writes their beginning, too.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
 @listing_options
 @click.pass_context
@@ -77,6 +84,7 @@ def review(
     review: Path | None,
     replace_likely: bool,
     texts: tuple[str, ...],
+    note: str | None,
     schema: bool,
     as_json: bool,
     root: tuple[Path, ...],
@@ -91,6 +99,10 @@ def review(
     Secrets and personal details are replaced, as `reread share` does. If something is left to decide, nothing is
     written, and the exit code is 3. Nothing that a repository configures is run.
 
+    Notes are stored in `refs/notes/reread` of the repository. They contain session ids, turns and line numbers, and no
+    text unless you use `--note prompts`, which redacts it. `reread blame` and `reread review` use the notes of others
+    for lines that no session on this machine explains. Nothing is pushed: use git for that.
+
     \b
     reread review
     reread review HEAD
@@ -99,6 +111,9 @@ def review(
     reread review --pr 42 -o review.html
     reread review HEAD~3..HEAD --json
     reread review HEAD~3..HEAD --no-redact
+    reread review main..HEAD --note write
+    git push origin refs/notes/reread
+    git fetch origin refs/notes/reread:refs/notes/reread
     """
     import msgspec
 
@@ -109,6 +124,14 @@ def review(
 
     if schema:
         return print_json(msgspec.json.schema(Review))
+    if note is not None:
+        others = ("--pr", "--format", "--output", "--no-redact", "--review", "--replace", "--no-pager")
+        refuse_with(ctx, "--note", others, "it is about notes")
+        if replace_likely and note != "prompts":
+            raise Misuse("Cannot use --replace-likely without --note prompts: only prompts are redacted.")
+        return ctx.exit(
+            _note(which, note, repo, merged_roots(ctx, root), replace_likely=replace_likely, as_json=as_json)
+        )
     form = "json" if as_json else form or format_of(output, *FORMATS)
     if form is None and output != STDOUT:
         raise Misuse(f"Cannot tell the format from {output!r}; name one with -f.")
@@ -154,6 +177,45 @@ def review(
         raise Unwritable.at(output, error) from error
     print_notice(f"{output}: {plural(found.commits, 'commit')}, {plural(found.turns, 'prompt')}")
     return None
+
+
+def _note(
+    which: str | None, deed: str, repo: Path | None, roots: list[Path], *, replace_likely: bool, as_json: bool
+) -> int:
+    """Show, write or remove the notes about commits, and return the exit code."""
+    from reread.base.text import plural
+    from reread.reader.redacted_review import notes
+
+    left: dict[str, str] = {}
+    writes = deed in ("write", "prompts")
+    with progress("reading", None) as step:
+        found = notes(
+            which,
+            repository=repo,
+            root=roots or None,
+            write=writes,
+            prompts=deed == "prompts",
+            replace_likely=replace_likely,
+            remove=deed == "remove",
+            progress=step,
+            left=left,
+        )
+    for sha, reason in left.items():
+        print_notice(f"{sha[:7]} was left as it is: {reason}.")
+    if as_json:
+        print_json(found)
+    elif found:
+        from reread.render.review_text import note_lines
+
+        print_lines(note_lines(found))
+    elif not writes:
+        hint = "; `reread review main..HEAD --note write` writes some" if deed == "show" else ""
+        print_notice(f"No notes of reread about these commits{hint}.")
+    elif not left:
+        print_notice("No session on this machine wrote a line of these commits: there is nothing to note.")
+    if deed == "remove" and found:
+        print_notice(f"Removed the notes about {plural(len(found), 'commit')}.")
+    return 0 if found else NOTHING_FOUND
 
 
 def _document(found: Review, form: str) -> str:

@@ -37,7 +37,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @click.option(
-    "--in",
+    "--only",
     "kinds",
     type=CommaList(*KIND_WORDS),
     metavar="KIND,...",
@@ -64,10 +64,18 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     metavar="SESSION",
     help="Leave out this session, by its id or the beginning of it. Repeatable.",
 )
-@click.option("--regex", is_flag=True, help="The query is a regular expression.")
-@click.option("-F", "--fixed", is_flag=True, help="Find exactly these characters, punctuation and case included.")
-@click.option("--strict", is_flag=True, help="Find only texts that contain all words.")
-@click.option("--newest", is_flag=True, help="Show the newest matches first instead of the best.")
+@click.option(
+    "--match",
+    type=click.Choice(["all", "exact", "regex"]),
+    help="Find only texts with all words, exactly these characters, or what a regular expression describes.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["relevance", "newest"]),
+    default="relevance",
+    show_default=True,
+    help="Show the best matches first, or the newest.",
+)
 @click.option(
     "-n",
     "--limit",
@@ -87,10 +95,8 @@ def search(
     paths: tuple[str, ...],
     errors: bool,
     without: tuple[str, ...],
-    regex: bool,
-    fixed: bool,
-    strict: bool,
-    newest: bool,
+    match: str | None,
+    sort: str,
     limit: int,
     open_first: bool,
     as_json: bool,
@@ -101,8 +107,8 @@ def search(
 
     The sessions that match best come first: rare words near each other in a short text, best in a prompt or title. A
     word that occurs nowhere is replaced by the most similar one that does. Words match in any order, and also as
-    parts of identifiers and paths. "Quotes" and --fixed find the exact characters, handl* finds a beginning, and
-    -word excludes. With AND, OR, parentheses or --strict, nothing is guessed: a text has to contain all words,
+    parts of identifiers and paths. "Quotes" and --match exact find the exact characters, handl* finds a beginning, and
+    -word excludes. With AND, OR, parentheses or --match all, nothing is guessed: a text has to contain all words,
     except where OR offers a choice. Fields narrow the search: tool:bash file:src/app.py project:shop in:thinking
     is:error model:opus branch:main tag:release before:tuesday after:2026-11-01 on:last-week. Fields alone list what
     they select.
@@ -110,17 +116,16 @@ def search(
     \b
     reread search where did i fix the login timeout
     reread search '"connection refused" tool:bash is:error'
-    reread search -F 'foo->bar()'
-    reread search 'parse_config OR parseConfig' --in inputs,results --newest
+    reread search --match exact 'foo->bar()'
+    reread search 'parse_config OR parseConfig' --only inputs,results --sort newest
     reread search project:shop since:last-week
-    reread search --regex 'def \\w+_handler\\(' --json
+    reread search --match regex 'def \\w+_handler\\(' --json
     """
     from reread.catalog.resolve import parse_address, require_whole
     from reread.index.find import NEWEST, RELEVANCE
     from reread.index.find import search as search_sessions
 
     refuse_with(ctx, "--open", ("--json",), "it opens the browser")
-    refuse_with(ctx, "--fixed", ("--regex", "--strict"), "it finds exactly these characters")
     roots = merged_roots(ctx, root)
     for name in without:
         require_whole(parse_address(name, roots or None))
@@ -133,17 +138,19 @@ def search(
     }
     shown = 1 if open_first else limit
     with progress("indexing", None) as step:
-        if regex:
-            found: SearchReply | Hits = _matches(" ".join(query), options, roots, newest=newest, limit=shown, step=step)
+        if match == "regex":
+            found: SearchReply | Hits = _matches(
+                " ".join(query), options, roots, newest=sort == NEWEST, limit=shown, step=step
+            )
             hits: list[Hit] = found.hits
         else:
             found = search_sessions(
                 " ".join(query),
                 **options,
-                order=NEWEST if newest else RELEVANCE,
+                order=NEWEST if sort == NEWEST else RELEVANCE,
                 limit=shown,
-                fixed=fixed,
-                strict=strict,
+                fixed=match == "exact",
+                strict=match == "all",
                 root=roots or None,
                 progress=step,
             )
@@ -178,7 +185,7 @@ def search(
         named = [("path", path) for path in paths]
         for field in ("tool", "model", "branch", "project"):
             named += [(field, name) for name in scope[field]]
-        named += [] if regex or fixed else _fields(" ".join(query))
+        named += [] if match in ("regex", "exact") else _fields(" ".join(query))
         exit_unmatched(ctx, _unknown(named, roots), NO_MATCH)
 
 

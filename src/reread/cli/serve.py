@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from reread.base.paths import SAMPLES
+from reread.base.text import split_names
 from reread.cli._option_types import SESSION
-from reread.cli._options import merged_roots, refuse_with, refuse_without, root_options
+from reread.cli._options import merged_roots, refuse_with, root_options
 from reread.errors import Misuse
 
 
@@ -35,10 +36,10 @@ from reread.errors import Misuse
 )
 @click.option(
     "--sign-in",
-    metavar="HEADER",
-    help="Let in the people that a reverse proxy on this machine names in this header, without the token.",
+    metavar="HEADER[@ADDRESS,...]",
+    help="Let in the people that a reverse proxy names in this header, without the token: one on this machine, or only "
+    "at these addresses.",
 )
-@click.option("--proxy", multiple=True, metavar="ADDRESS", help="Trust that header only from this address. Repeatable.")
 @click.option("--beside", type=SESSION, metavar="SESSION", help="Open this session beside the other one, turn by turn.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
@@ -50,7 +51,6 @@ def serve(
     host: str,
     no_token: bool,
     sign_in: str | None,
-    proxy: tuple[str, ...],
     beside: str | None,
     no_open: bool,
     root: tuple[Path, ...],
@@ -77,9 +77,11 @@ def serve(
     from reread.server.run import serve as run
 
     roots = merged_roots(ctx, root)
-    refuse_without(ctx, "--proxy", "--sign-in", "it is about that header")
     if sign_in is not None:
         refuse_with(ctx, "--sign-in", ("--no-token",), "without a token, nobody needs to sign in")
+    header, at_sign, proxies = (sign_in or "").partition("@")
+    if sign_in is not None and (not header or bool(at_sign) != bool(split_names(proxies))):
+        raise Misuse(f"Cannot sign in by {sign_in!r}; use HEADER, or HEADER@ADDRESS,... to trust only these addresses.")
     _require_folders(roots)
     paths = _named(sessions, roots)
     if beside is not None:
@@ -94,7 +96,7 @@ def serve(
         demo=SAMPLES in roots,
         open_browser=not no_open,
         token=not no_token,
-        sign_in=SignIn(sign_in, proxy) if sign_in is not None else None,
+        sign_in=SignIn(header, tuple(split_names(proxies))) if sign_in is not None else None,
         given=given,
         at=at,
         beside=beside is not None,

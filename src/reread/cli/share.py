@@ -9,19 +9,23 @@ from typing import Any
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._option_types import LATEST
+from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
+    ADDRESS,
     FORMATS_BY_SUFFIX,
     SELECTION_OPTIONS,
     format_option,
+    listing_options,
+    merged_roots,
+    no_sessions_text,
     open_whole_session,
     refuse_with,
-    root_options,
+    refuse_without,
+    scope_options,
     selection_from,
     selection_options,
-    session_argument,
 )
-from reread.cli._output import progress
+from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.cli._paths import FolderName, PathName
 from reread.cli._redaction import (
     ask_about,
@@ -35,11 +39,12 @@ from reread.cli._redaction import (
 from reread.cli._unmatched import lacks_calls
 from reread.errors import Misuse, Unreadable, Unwritable
 
-UNDECIDED = 3
+FOUND = 1
 
 
 @click.command()
-@session_argument
+@click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
+@scope_options("project")
 @format_option("html", "markdown", "json", "jsonl", help="Write this format (default: by the suffix of the output).")
 @click.option(
     "-o",
@@ -51,17 +56,20 @@ UNDECIDED = 3
 @click.option("--to", type=FolderName(), metavar="DIR", help="Put it into this folder or bucket, where others open it.")
 @decision_options
 @click.option(
+    "--check", is_flag=True, help="Only list secrets, by file and line, masked; also of several sessions, or of all."
+)
+@click.option(
     "--undo",
     type=PathName(path_type=Path),
     metavar="FILE",
     help="Put back what was replaced in a file that was shared from this machine.",
 )
 @selection_options
-@root_options
+@listing_options
 @click.pass_context
 def share(
     ctx: click.Context,
-    name: str,
+    sessions: tuple[str, ...],
     project: tuple[str, ...],
     form: str | None,
     output: Path | None,
@@ -70,8 +78,9 @@ def share(
     replace_likely: bool,
     texts: tuple[str, ...],
     images: bool,
-    no_agents: bool,
+    check: bool,
     undo: Path | None,
+    as_json: bool,
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
@@ -86,19 +95,32 @@ def share(
 
     If something is left to decide, nothing is written, and the exit code is 3.
 
+    --check writes nothing. It lists tokens in the published format of over a hundred vendors (certain), and values
+    that are named a password, a key or a token (likely): also escaped, encoded in base64, broken over lines, in
+    agents' files and spilled results. Without arguments, it scans all your sessions. With --full, it also
+    lists home folders, e-mail, phones, hosts, authors and remotes. Exits with 1 if it finds any.
+    Nothing leaves this machine.
+
     \b
     reread share latest -o session.html
     reread share 8c1f:2 -o turn.md
     reread share latest --to s3://team/sessions
-    reread share latest --turns -3 --no-thinking -o excerpt.md
+    reread share latest --turns -3 --omit thinking -o excerpt.md
     reread share latest -f jsonl -o session.jsonl --replace "Project Harbor"
     reread share latest --review review.json -o session.html
     reread share --undo session.html -o original.html
+    reread share --check ~/.claude/projects --json
     """
+    for option in ("--json", "--no-pager"):
+        refuse_without(ctx, option, "--check", "it is about the list of secrets")
+    if check:
+        others = ("--format", "--output", "--to", "--review", "--replace-likely", "--replace", "--images", "--undo")
+        refuse_with(ctx, "--check", ("--project", *others, *SELECTION_OPTIONS[:-1]), "it writes nothing")
+        return _check(ctx, sessions, root, personal=options["full"], as_json=as_json)
     refuse_with(ctx, "--to", ("--format", "--output", "--undo", *SELECTION_OPTIONS), "the whole session goes there")
     if undo is not None:
-        if name != LATEST:
-            raise Misuse(f"Cannot use --undo with {name!r}: the file says which session it is.")
+        if sessions:
+            raise Misuse(f"Cannot use --undo with {sessions[0]!r}: the file says which session it is.")
         return _undo(undo, output)
     from msgspec import structs
 
@@ -112,8 +134,11 @@ def share(
     form = form or (FORMATS_BY_SUFFIX.get(output.suffix.lower()) if output is not None else "html")
     if form is None:
         raise Misuse(f"Cannot tell the format from {str(output)!r}; name one with -f.")
-    selection = selection_from(ctx, {**options, "no_images": not images})
-    session = open_whole_session(ctx, name, root, project)
+    if len(sessions) > 1:
+        raise Misuse("Cannot share several sessions at once; name one.")
+    selection, with_agents = selection_from(ctx, options)
+    selection = structs.replace(selection, images=images and selection.images)
+    session = open_whole_session(ctx, *(sessions or (LATEST,)), root, project)
     if to is not None:
         require_whole(session.at)
     refuse_own_file(session, output)
@@ -122,7 +147,7 @@ def share(
         return ctx.exit(NOTHING_FOUND)
     path = output or Path(f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}")
     redaction = start_redaction(
-        session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents
+        session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=with_agents
     )
     chosen = structs.asdict(selection)
     if sys.stdin.isatty() and sys.stderr.isatty():
@@ -137,6 +162,30 @@ def share(
             place = str(path)
     click.echo(f"{place}: {summary_of(redaction)}", err=True)
     return None
+
+
+def _check(
+    ctx: click.Context, sessions: tuple[str, ...], root: tuple[Path, ...], *, personal: bool, as_json: bool
+) -> None:
+    """List secrets, and exit with 1 if there are some."""
+    from reread.disk.layout import session_folders
+    from reread.reports.secrets_report import secrets_report
+
+    roots = merged_roots(ctx, root)
+    names = sessions or [str(folder) for folder in session_folders(roots or None)]
+    if not names:
+        raise Misuse(no_sessions_text(roots, "share --check"))
+    with progress("scanning", None) as step:
+        report = secrets_report(names, root=roots or None, personal=personal, progress=step)
+    for fault in report.faults:
+        print_notice(fault)
+    if as_json:
+        print_json(report)
+    else:
+        from reread.render.listings import secret_lines
+
+        print_lines(secret_lines(report))
+    ctx.exit(FOUND if any(report.totals.values()) else 0)
 
 
 def _undo(path: Path, output: Path | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.address import Address
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     SELECTION_OPTIONS,
@@ -25,16 +26,13 @@ from reread.cli._unmatched import exit_unmatched, lacks_calls
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
-    from reread.base.address import Address
     from reread.session.session import Session
 
 
 @click.command()
 @session_argument
-@format_option("terminal", "markdown", "json", default="terminal", help="Print in this format.")
+@format_option("terminal", "markdown", "json", "raw", default="terminal", help="Print in this format.")
 @selection_options
-@click.option("--request", metavar="N|latest", help="Print an API request as it was sent; AGENT:N for one of an agent.")
-@click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
 @listing_options
 @click.pass_context
@@ -43,8 +41,6 @@ def show(
     name: str,
     project: tuple[str, ...],
     form: str,
-    request: str | None,
-    raw: bool,
     schema: bool,
     as_json: bool,
     root: tuple[Path, ...],
@@ -53,9 +49,8 @@ def show(
     """Read a session in the terminal, by default the newest.
 
     SESSION:3 is its third turn, SESSION:3.2 the second call there, SESSION:AGENT an agent, by the beginning of its id,
-    SESSION:req4 an API request, and SESSION@1 another path of a session that was rewound.
-
-    --request prints what was sent to the API: Claude Code records its requests from 2.1.325 on.
+    SESSION@1 another path of a session that was rewound, and SESSION:req4 an API request as it was sent: Claude Code
+    records its requests from 2.1.325 on. The format `raw` is the bytes of the file as they are.
 
     \b
     reread show
@@ -66,31 +61,32 @@ def show(
     reread show latest --errors
     reread show latest --tool edit --file src/app.py
     reread show latest --format markdown > session.md
-    reread show latest --request latest --full
+    reread show latest:req4 --full
     reread show latest --json | jq '.turns[].prompt.text'
     """
     refuse_with(ctx, "--json", ("--format",), "both are formats")
     form = "json" if as_json else form
     if schema:
-        refuse_with(ctx, "--schema", ("--raw", "--format", "--json", *SELECTION_OPTIONS), "it reads no session")
+        refuse_with(ctx, "--schema", ("--format", "--json", *SELECTION_OPTIONS), "it reads no session")
         from reread.render.json_values import session_schema
         from reread.render.request_listing import request_schema
 
-        print_json(session_schema() if request is None else request_schema())
+        print_json(session_schema() if Address.parse(name).request is None else request_schema())
         return
-    if request is not None:
-        others = [option for option in SELECTION_OPTIONS if option != "--full"]
-        refuse_with(ctx, "--request", ("--raw", *others), "it prints one request")
-    refuse_with(ctx, "--raw", ("--format", "--json", *SELECTION_OPTIONS), "it prints the whole file as it is")
+    raw = form == "raw"
+    if raw:
+        refuse_with(ctx, "--format", SELECTION_OPTIONS, "it prints the whole file as it is")
     from reread.catalog.resolve import require_whole
-    from reread.render.selection import selection_at
+    from reread.render.selection import Selection, selection_at
     from reread.session.session import at_place
 
-    selection = selection_from(ctx, options)
+    selection, with_agents = selection_from(ctx, options)
+    if not (with_agents and selection.images):
+        raise Misuse("Cannot omit images or agents here; `reread export` and `reread share` can.")
     session = open_whole_session(ctx, name, root, project)
-    if request is not None:
-        session.at = _with_request(session.at, request)
     if session.at.request is not None:
+        if selection != Selection(full=selection.full):
+            raise Misuse(f"Cannot choose parts of {session.at.place}: it is printed whole.")
         _show_request(ctx, session, form, full=options["full"])
         return
     session = at_place(session)
@@ -122,16 +118,6 @@ def show(
     ctx.exit(NOTHING_FOUND if is_empty else 0)
 
 
-def _with_request(at: Address, name: str) -> Address:
-    """Return the address of a request of --request."""
-    from reread.reports.request_report import split_request
-
-    if at.is_place:
-        raise Misuse(f"Cannot use --request with {at.place}; name the session alone, or its request as SESSION:req4.")
-    agent, number = split_request(name)
-    return at._replace(agent=agent, request=number)
-
-
 def _show_request(ctx: click.Context, session: Session, form: str, *, full: bool) -> None:
     from reread.render.request_listing import request_lines, request_value
     from reread.session.places import NoSuchRequest, request_at
@@ -143,8 +129,8 @@ def _show_request(ctx: click.Context, session: Session, form: str, *, full: bool
         exit_unmatched(ctx, (), str(error))
     if form == "json":
         print_json(request_value(found))
-    elif form == "markdown":
-        raise Misuse("Cannot print a request as Markdown; use --json.")
+    elif form != "terminal":
+        raise Misuse(f"Cannot print a request as {form}; use --json.")
     else:
         print_lines(request_lines(found, len(found.conversation.requests), full=full))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
@@ -13,21 +15,10 @@ import click
 from reread.cli._options import listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, progress, terminal_width
 from reread.cli._paths import PathName
-from reread.errors import Misuse, Unwritable
+from reread.errors import Misuse, RereadError, Unwritable
 
 if TYPE_CHECKING:
     from reread.dataset.sql import Database, QueryResult
-import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-from reread.errors import RereadError
-
-if TYPE_CHECKING:
-    from reread.dataset.sql import Database
-
 
 WELCOME = "The tables are {}. End a query with a semicolon; `describe calls;` lists columns, Ctrl-D leaves."
 FIRST, MORE = "reread> ", "   ...> "
@@ -129,24 +120,14 @@ def _make_private(path: Path) -> None:
     os.close(open_descriptor(path, os.O_RDWR | os.O_CREAT))
 
 
-STDIN = "-"
-
-
 @click.command()
 @click.argument("queries", nargs=-1, metavar="[QUERY]...")
-@click.option(
-    "-f",
-    "--queries",
-    "query_files",
-    multiple=True,
-    type=PathName(stream=True),
-    metavar="FILE",
-    help="Run the queries in this file. Repeatable.",
-)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--parquet", type=PathName(written=True), metavar="FILE", help="Write the rows to this Parquet file.")
 @click.option(
-    "--tables", "folder", type=PathName(bucket=True), metavar="DIR", help="Query the tables in this folder or bucket."
+    "-o", "--output", type=PathName(written=True), metavar="FILE", help="Write the rows to this Parquet or CSV file."
+)
+@click.option(
+    "--from", "folder", type=PathName(bucket=True), metavar="DIR", help="Query the tables in this folder or bucket."
 )
 @click.option("--text", is_flag=True, help="Include the columns that hold what was said.")
 @click.option("--allow-files", is_flag=True, help="Let queries read and write other files.")
@@ -155,10 +136,9 @@ STDIN = "-"
 def sql(
     ctx: click.Context,
     queries: tuple[str, ...],
-    query_files: tuple[str, ...],
     as_json: bool,
     as_csv: bool,
-    parquet: str | None,
+    output: str | None,
     folder: str | None,
     text: bool,
     allow_files: bool,
@@ -174,15 +154,16 @@ def sql(
     reread sql "select tool, count(*) from calls group by all order by 2 desc"
     reread sql "select model, sum(output_tokens) from usage group by all" --json
     reread sql "select text from messages where author = 'person'" --text
-    reread sql "from usage" --parquet usage.parquet
+    reread sql "from usage" -o usage.parquet
+    echo "from calls; from edits" | reread sql --json
     """
-    if sum((as_json, as_csv, parquet is not None)) > 1:
-        raise Misuse("Cannot give rows in several forms; use --json, --csv or --parquet.")
+    if sum((as_json, as_csv, output is not None)) > 1:
+        raise Misuse("Cannot give rows in several forms; use --json, --csv or -o.")
     if folder is not None:
-        refuse_with(ctx, "--tables", ("--root",), "a folder with tables has sessions of its own")
+        refuse_with(ctx, "--from", ("--root",), "a folder with tables has sessions of its own")
     if "" in queries:
         raise Misuse("Empty query; is a variable not set?")
-    asked = [*queries, *map(_read, query_files)]
+    asked = [*queries]
     is_prompt = not asked and sys.stdin.isatty()
     if not asked and not is_prompt:
         asked = [sys.stdin.read()]
@@ -198,47 +179,51 @@ def sql(
         if is_prompt:
             return prompt(database, lambda statement: _echo(database.query(statement)))
         statements = [statement for given in asked for statement in database.statements(given)]
-        return _answer(database, statements, as_json, as_csv, parquet)
+        return _answer(database, statements, as_json, as_csv, output)
 
 
-def _read(name: str) -> str:
-    from reread.errors import Unreadable
-    from reread.storage.kept_file import read_whole
-
-    if name == STDIN:
-        return sys.stdin.read()
-    try:
-        return read_whole(name).decode("utf-8", "replace")
-    except OSError as error:
-        raise Unreadable.at(name, error) from error
-
-
-def _answer(database: Database, statements: list[str], as_json: bool, as_csv: bool, parquet: str | None) -> None:
+def _answer(database: Database, statements: list[str], as_json: bool, as_csv: bool, output: str | None) -> None:
     """Run the statements and print or write their rows."""
     if as_json:
         from reread.render.query_table import json_rows
 
         found = [list(json_rows(result.schema.names, result.rows)) for result in map(database.query, statements)]
         return print_json(found[0] if len(found) == 1 else found)
-    if (as_csv or parquet is not None) and len(statements) != 1:
+    if (as_csv or output is not None) and len(statements) != 1:
         raise Misuse(f"Cannot write {len(statements)} queries as one table; give one query.")
-    if parquet is not None:
+    from reread.disk.layout import expand_path
+
+    if output is not None and output.lower().endswith(".csv"):
+        from reread.storage.atomic import write_atomic
+
+        with _naming(output):
+            return write_atomic(expand_path(output), [line.encode() for line in _csv(database.query(statements[0]))])
+    if output is not None:
         from reread.dataset.parquet import write_result
-        from reread.disk.layout import expand_path
 
         result = database.query(statements[0])
-        try:
-            return write_result(expand_path(parquet), result.schema, result.batches)
-        except OSError as error:
-            raise Unwritable.at(parquet, error) from error
+        with _naming(output):
+            return write_result(expand_path(output), result.schema, result.batches)
     if as_csv:
-        from reread.render.query_table import query_csv
-
-        result = database.query(statements[0])
-        for line in query_csv(result.schema.names, result.rows):
+        for line in _csv(database.query(statements[0])):
             click.echo(line, nl=False)
         return None
     return print_lines(_answer_lines(map(database.query, statements)))
+
+
+def _csv(result: QueryResult) -> Iterator[str]:
+    from reread.render.query_table import query_csv
+
+    return query_csv(result.schema.names, result.rows)
+
+
+@contextmanager
+def _naming(output: str) -> Generator[None]:
+    """Name the file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise Unwritable.at(output, error) from error
 
 
 def _echo(result: QueryResult) -> None:

@@ -41,7 +41,6 @@ def stats(
     as_json: bool,
     as_csv: bool,
     as_list: bool,
-    no_cache: bool,
     **options: Any,
 ) -> None:
     """Report what sessions did: calls, failures, time, cost.
@@ -69,7 +68,7 @@ def stats(
     roots = merged_roots(ctx, root)
     limit = options.pop("limit") if as_list else None
     with progress("reading", None) as step:
-        report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
+        report = report_on(*sessions, root=roots or None, progress=step, **options)
     form = Form(as_json, as_csv, as_list, limit)
     print_report(report, options, form, roots, command=[*reread_words(roots), "usage", *sessions])
     end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_CALLS)

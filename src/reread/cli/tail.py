@@ -24,7 +24,8 @@ from reread.errors import Misuse
 )
 @click.option(
     "-n",
-    "--last",
+    "--limit",
+    "last",
     type=click.IntRange(0),
     default=1,
     show_default=True,
@@ -65,7 +66,7 @@ def tail(
         if session.at.call is not None or session.at.request is not None or session.at.path is not None:
             raise Misuse(f"Cannot follow {session.at.place}; name a turn to begin with, or an agent.")
     if form == "json":
-        refuse_with(ctx, "--format", ("--last", "--full"), "JSON has every change from now on, in full")
+        refuse_with(ctx, "--format", ("--limit", "--full"), "JSON has every change from now on, in full")
         from reread.base import jsontext
         from reread.render.json import change_value
 

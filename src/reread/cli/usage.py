@@ -25,7 +25,6 @@ from reread.cli._output import (
     progress,
     terminal_width,
 )
-from reread.cli._paths import PathName
 from reread.cli._report import (
     Form,
     end_of_report,
@@ -67,17 +66,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Sort by this; the largest numbers come first.",
 )
-@click.option(
-    "--min-cost", type=DOLLARS, metavar="USD", help="Leave out rows that cost less, but count them in the total."
-)
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @limit_option
 @scope_options(*OF_RESPONSES)
 @form_options("List the responses of each group, or cache breaks with --by cache.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
-@click.option(
-    "--price-file", type=PathName(), metavar="FILE", help="JSON file with prices that override the bundled ones."
-)
 @click.option(
     "--keep-deleted",
     is_flag=True,
@@ -94,8 +87,6 @@ def usage(
     as_csv: bool,
     as_list: bool,
     prices: bool,
-    no_cache: bool,
-    price_file: str | None,
     fail_over: float | None,
     **options: Any,
 ) -> None:
@@ -109,7 +100,7 @@ def usage(
 
     \b
     reread usage --since 30d
-    reread usage --by session --sort cost --min-cost 0.50
+    reread usage --by session --sort cost -n 10
     reread usage --by repository,model --json
     reread usage --by cache --since 7d
     reread usage --since today --list
@@ -122,12 +113,12 @@ def usage(
     from reread.reports.usage_report import arrange, usage_in
 
     refuse_two_forms(as_json=as_json, as_csv=as_csv, as_list=as_list)
-    table = current_prices(price_file)
+    table = current_prices()
     if prices:
         refuse_with(
             ctx,
             "--prices",
-            ("--csv", "--by", "--sort", "--min-cost", "--fail-over", "--limit", "--since", "--until"),
+            ("--csv", "--by", "--sort", "--fail-over", "--limit", "--since", "--until"),
             "it counts nothing",
         )
         _print_prices(table, as_json)
@@ -139,22 +130,22 @@ def usage(
     _check_groups(split_names(options["by"]))
     if is_of_breaks:
         most = options.pop("limit") if as_list else None
-        _print_breaks(ctx, sessions, roots, Form(as_json, as_csv, as_list, most), cache=not no_cache, **options)
+        _print_breaks(ctx, sessions, roots, Form(as_json, as_csv, as_list, most), **options)
         return
     scope = Scope(*sessions, root=roots or None, **{name: options[name] for name in OF_RESPONSES})
     counted = {name: options[name] for name in ("by", "keep_deleted")}
     with progress("reading", None) as step:
-        report = usage_in(scope, prices=table, cache=not no_cache, progress=step, **counted)
+        report = usage_in(scope, prices=table, progress=step, **counted)
     most = options.pop("limit")
     options["limit"] = None if as_list else most
-    report = arrange(report, **{name: options[name] for name in ("sort", "min_cost", "limit")})
+    report = arrange(report, **{name: options[name] for name in ("sort", "limit")})
 
     def more() -> list[tuple[str, str]]:
         """Look for the titles of sessions, and for what else there is to say."""
         unused = 0
         if "session" in report.by:
             report.titles, unused = _titles(sessions, roots, report)
-        note = _cache_note(scope, sessions, roots, cache=not no_cache)
+        note = _cache_note(scope, sessions, roots)
         if unused and not is_filtered(options):
             note.append(("plain", f"Sessions without usage of their own: {unused:,}."))
         return note
@@ -176,7 +167,7 @@ def usage(
 
 def refuse_for_breaks(ctx: click.Context) -> None:
     """Refuse options that are about other tables than that of cache breaks."""
-    others = ("--sort", "--min-cost", "--fail-over", "--price-file", "--keep-deleted")
+    others = ("--sort", "--fail-over", "--keep-deleted")
     refuse_with(ctx, "--by", others, "`cache` has its own table")
 
 
@@ -218,7 +209,6 @@ def _print_breaks(
     roots: list[Path],
     form: Form,
     *,
-    cache: bool,
     by: str,
     **options: Any,
 ) -> None:
@@ -228,7 +218,7 @@ def _print_breaks(
     kept = {name: options[name] for name in (*OF_RESPONSES, "limit") if name in options}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]
     with progress("reading", None) as step:
-        report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
+        report = cache_breaks(*sessions, by=groups, root=roots or None, progress=step, **kept)  # pyright: ignore[reportArgumentType]
     if form.is_json or form.is_csv or not is_empty(report):
         besides = {"breaks": list(map(dict, report.items))} if form.is_json and not form.is_list else None
         print_report(report, options, form, roots, besides=besides)
@@ -237,7 +227,7 @@ def _print_breaks(
         print_notice("No cache break: whatever was cached was read from the cache.")
 
 
-def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path], *, cache: bool) -> list[tuple[str, str]]:
+def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path]) -> list[tuple[str, str]]:
     """Return how much sessions had to write to the cache again, unless that means to read many that nobody named."""
     if STDIN in sessions:
         return []
@@ -252,7 +242,7 @@ def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path], *, c
     named = sessions and not any(expand_path(name).is_dir() for name in sessions)
     if not named and answered(lambda store: unknown_bytes(store, scope.sessions(), scope.inputs())) > MOST_READ:
         return []
-    totals = breaks_of(scope, by=(), cache=cache).totals
+    totals = breaks_of(scope, by=()).totals
     return [(PLAIN, cache_note(totals, [*reread_words(roots), "usage", *sessions]))] if totals["breaks"] else []
 
 

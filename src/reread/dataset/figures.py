@@ -25,7 +25,7 @@ from reread.base.paths import normalize_folder
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.schema import CALLS, PARTITIONS, SESSIONS, TABLES, USAGE, Row, TableSchema
 from reread.disk.fact_table import TEXT, Column
-from reread.disk.repository import repository_of
+from reread.disk.projects import repository_of
 from reread.facts.clock import SLOT_MS
 from reread.facts.derive import FAILURES
 from reread.tools import MCP, built_in_tools

@@ -271,7 +271,7 @@ class Database:
         elif "disabled by configuration" in text and not self._allow_files:
             hint = " Other files can be read with --allow-files."
         elif "requires the extension" in text:
-            hint = " No extension is loaded; --tables s3://… asks tables in a bucket."
+            hint = " No extension is loaded; --from s3://… asks tables in a bucket."
         elif "Parser Error" in text and _RESERVED.search(statement):
             hint = ' A word of SQL, such as offset, is a column only in quotes: "offset".'
         elif missing := _MISSING_TABLE.match(text):

@@ -12,6 +12,7 @@ from reread.base.times import month_of, timestamp_ms
 from reread.dataset.freshness import path_text
 from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, TABLES, Row
 from reread.disk import layout
+from reread.disk.agent_files import agent_id
 from reread.disk.sources import FileSource
 from reread.facts.derive import Thread
 from reread.facts.table_rows import (
@@ -122,7 +123,7 @@ class TranscriptFile:
 def open_file(path: Path) -> Session | Loader:
     """Open the file of a session, or of an agent, by its name."""
     if path.name.startswith(layout.AGENT_PREFIX):
-        return load_agent(layout.agent_id(path), path)
+        return load_agent(agent_id(path), path)
     return Session(FileSource(path))
 
 

@@ -11,9 +11,10 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk import layout
+from reread.disk.agent_files import session_of
 from reread.disk.cache import FileState, states_at
 from reread.disk.gone_sessions import histories, prompt_states
-from reread.disk.moved_files import leading_files, name_without_project
+from reread.disk.layout import leading_files, name_without_project
 from reread.storage.kept_file import file_exists
 
 OWN, NAMED = "own", "named"
@@ -123,7 +124,7 @@ def _session_file(path: str) -> str:
     if not name.startswith(layout.AGENT_PREFIX):
         return path
     session, mark, _ = path.partition(f"{os.sep}{layout.SUBAGENTS}{os.sep}")
-    return f"{session}.jsonl" if mark else str(layout.session_of(Path(path), Path(folder).parent) or path)
+    return f"{session}.jsonl" if mark else str(session_of(Path(path), Path(folder).parent) or path)
 
 
 def find_files(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import threading
 from bisect import bisect_right
 from contextlib import suppress
@@ -21,7 +20,7 @@ from reread.disk.joins import find_plan
 from reread.disk.states import OtherStates
 from reread.records.decode import RecordOrigin
 from reread.storage.pooled_file import PooledFile
-from reread.storage.read_at_file import ReadAtFile
+from reread.storage.read_at_file import ReadAtFile, restated
 
 
 def status_joined(path: str, status: os.stat_result, others: OtherStates) -> os.stat_result:
@@ -45,12 +44,9 @@ def open_joined(path: str, others: OtherStates) -> JoinedFile | None:
 
 
 def _joined_status(status: os.stat_result, plan: JoinPlan) -> os.stat_result:
-    fields = list(status)
+    size = status.st_size - plan.rest + sum(piece.size for piece in plan.pieces)
     inode = hashlib.blake2b(plan.mark + str(status.st_ino).encode(), digest_size=8).digest()
-    fields[stat.ST_INO] = int.from_bytes(inode, "big") >> 1  # what is derived of the file depends on all its states
-    fields[stat.ST_SIZE] = status.st_size - plan.rest + sum(piece.size for piece in plan.pieces)
-    names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns")
-    return os.stat_result(fields, {name: getattr(status, name) for name in names})
+    return restated(status, size, int.from_bytes(inode, "big") >> 1)  # what is derived depends on all its states
 
 
 class JoinedFile(ReadAtFile):
@@ -149,10 +145,6 @@ class JoinedFile(ReadAtFile):
         own = [piece.offset + piece.length for piece in self._pieces[:index] if piece.state == OWN]
         at = self.own_start(size)
         return at if at is not None else max(own, default=0)
-
-    def dropped_counts(self) -> dict[str, int]:
-        """Return how many records only each earlier state has, by its file."""
-        return {self.plan.states[number].path: count for number, count in sorted(self.plan.counts.items())}
 
     def close(self) -> None:
         if not self.closed:

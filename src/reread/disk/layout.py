@@ -1,30 +1,25 @@
-"""Find sessions and the files that belong to them: configuration folders, projects, agents, tool results."""
+"""Where sessions are: in the folders of Claude Code, captured ones, and kept copies of either.
+
+A session's file follows its working directory to another project, and what was kept of it stays behind.
+"""
 
 from __future__ import annotations
 
-import io
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from reread.base import jsontext
-from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
+from reread.base.late_pattern import late_pattern
 from reread.disk.desktop import desktop_folders
-from reread.disk.filenames import unicode_stem
-from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
+from reread.disk.filenames import AGENT_PREFIX
 from reread.errors import NotFound, Unreadable
-from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
-from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, generations_by_name, superseded_name
-from reread.storage.prompt_history import PASTES, is_prompts
-from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
+from reread.storage.kept_file import is_file, open_regular, stat_file
+from reread.storage.kept_names import SESSION_UUID, generation_path, generations, generations_by_name, superseded_name
+from reread.storage.safe_open import read_settings
 from reread.storage.user_paths import data_folder, expand_path, is_mirror, typed_path
-
-if TYPE_CHECKING:
-    from reread.records.envelope import RecordEnvelope
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -35,7 +30,7 @@ ARCHIVE_MARK = ".sync"
 """The folder that every archive has."""
 CHORUS_FOLDER = ".chorus"
 """A folder with captured conversations that another program keeps in a project."""
-CONVERSATIONS = "conversations"
+PROJECTS, CONVERSATIONS = "projects", "conversations"
 SESSION_FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that contain sessions."""
 NON_SESSION_FILES = frozenset({"journal.jsonl", "history.jsonl"})
@@ -43,44 +38,9 @@ SUBAGENTS = "subagents"
 TOOL_RESULTS = "tool-results"
 SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", TOOL_RESULTS, "memory"})
 """Folders that belong to a session and contain no sessions."""
-_WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
-"""How the folder name of a project on Windows starts."""
-AGENT_PREFIX = "agent-"
-_PATH_MARK = re.compile(r"[/\\:~]|^\.+$")
-"""The characters of a path that the name of a project has not."""
-_SESSION_ID = re.compile(r"[\w-]+")
-
-
-def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
-    """Return one or several folders as typed by a person, with `~` expanded and links resolved.
-
-    A word that is no folder here is the name of a project, and is kept as it is.
-    """
-    paths = [folders] if isinstance(folders, str | Path) else folders or ()
-    return tuple(map(_expand_folder, paths))
-
-
-def _expand_folder(folder: str | Path) -> str:
-    path = expand_path(folder)
-    if isinstance(folder, str) and (_is_name(folder) or is_foreign(folder)):
-        return folder
-    return normalize_folder(os.path.realpath(path))
-
-
-def _is_name(folder: str) -> bool:
-    return folder != "" and not _PATH_MARK.search(folder) and not os.path.isdir(folder)
-
-
-def is_within(project: str | None, folders: Sequence[str]) -> bool:
-    """True if a project is one of the folders or below one of them; a folder may be given by its name alone."""
-    name = comparable_path(project or "")
-    above = [comparable_path(folder).rstrip("/") + "/" for folder in folders]
-    return f"{name}/".startswith(tuple(above)) or any(_has_name(name, folder) for folder in folders)
-
-
-def _has_name(project: str, name: str) -> bool:
-    """True if a project's folder, or one above it, has this name in any case."""
-    return bool(name) and not _PATH_MARK.search(name) and name.lower() in path_parts(project.lower())
+BEGINNING = 256
+"""Bytes by which two files are told to begin alike: they include the first record's id."""
+SESSION_ID = late_pattern(r"[\w-]+")
 
 
 def config_folders() -> list[Path]:
@@ -181,6 +141,65 @@ def session_paths(roots: Sequence[str | Path] | None = None, outside: list[str] 
         if key not in names:
             names[key] = [path]
             yield path
+
+
+def name_without_project(top: str, path: str) -> str:
+    """Return what a file below `projects` is called in whatever project its session is.
+
+    A session's file moves along with its working directory, but keeps its name if that is an id. Other names may occur
+    in several projects.
+    """
+    below = path[len(top) :]
+    own = below.lstrip(os.sep).partition(os.sep)[2]
+    return own if SESSION_UUID.match(own) and os.path.basename(top) == PROJECTS else below
+
+
+def by_name(files: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return files, each given with the folder that it is below, by those names."""
+    found: dict[str, list[str]] = {}
+    for top, path in files:
+        found.setdefault(name_without_project(top, path), []).append(path)
+    return found
+
+
+def leading_files(
+    top: str, paths: Iterable[str], originals: Mapping[str, list[str]], archives: Sequence[Path]
+) -> set[str]:
+    """Return the kept files that are no earlier states of others: of originals, given by key, or of newer ones."""
+    lead: set[str] = set()
+    for key, several in by_name((top, path) for path in paths).items():
+        leaders = list(originals.get(key, ()))
+        for path in several if len(several) == 1 else sorted(several, key=_modified, reverse=True):
+            if not any(is_moved(path, leader, archives) for leader in leaders):
+                leaders.append(path)
+                lead.add(path)
+    return lead
+
+
+def is_moved(path: str, leader: str, archives: Sequence[Path]) -> bool:
+    """True if a file that is gone is an earlier state of another of its key: of the same path, or they begin alike."""
+    names = {one.rpartition(f"{os.sep}{PROJECTS}{os.sep}")[2] for one in (path, leader)}
+    return len(names) == 1 or not _beginnings(path, archives).isdisjoint(_beginnings(leader, archives))
+
+
+def _beginnings(path: str, archives: Sequence[Path]) -> set[bytes]:
+    """Return how a file begins, and how what was kept of it does."""
+    top, mark, below = path.rpartition(f"{os.sep}{PROJECTS}{os.sep}")
+    folders = [Path(top), *archives] if mark else []
+    kept = [os.path.join(folder, PROJECTS, below) for folder in folders]
+    files = [path, *(generation_path(one, number) for one in kept for number in generations(one))]
+    found: set[bytes] = set()
+    for file in files:
+        with suppress(OSError), closing(open_regular(file)) as opened:
+            found.add(opened.read(BEGINNING))
+    return found - {b""}
+
+
+def _modified(path: str) -> int:
+    try:
+        return stat_file(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -314,7 +333,7 @@ def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
 
 def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
     """Return the transcript with a session id below the given folders or `config_folders`; None if there is none."""
-    if not _SESSION_ID.fullmatch(session):
+    if not SESSION_ID.fullmatch(session):
         return None
     folders = [expand_path(root) for root in roots] if roots else [*config_folders(), *archive_folders()]
     for root in sorted(_of_machines(folders), key=is_archive):
@@ -337,36 +356,6 @@ def sessions_below(folder: Path) -> list[Path]:
     return known or [path for path in transcripts_in(folder) if is_session_filename(path.name)]
 
 
-class AgentFolders:
-    """The files of agents that lie beside those of sessions, in the old layout; each folder is listed once."""
-
-    def __init__(self) -> None:
-        self._folders: dict[Path, dict[str | None, list[Path]]] = {}
-
-    def agents_in(self, folder: Path, ids: Iterable[str]) -> list[Path]:
-        """Return the files of the agents of some sessions in a folder."""
-        if folder not in self._folders:
-            found = self._folders[folder] = {}
-            for path in _agent_files_in(folder):
-                found.setdefault(_session_id_of(path), []).append(path)
-        return sorted(path for id in set(ids) for path in self._folders[folder].get(id, ()))
-
-
-def agent_files(session: Path, ids: Sequence[str], folders: AgentFolders | None = None) -> dict[str, Path]:
-    """Return the files of a session's agents by agent id, in the old and new layout.
-
-    If `session` is itself the file of an agent, return those of the agents that it started. To ask about many
-    sessions, pass the same `folders` each time.
-    """
-    if session.name.startswith(AGENT_PREFIX):
-        return _descendants({agent_id(session)}, _agent_files_in(session.parent))
-    inner = session.with_suffix("") / SUBAGENTS
-    below = (Path(path) for path, _ in jsonl_files(str(inner))) if os.path.isdir(inner) else ()
-    paths = sorted(path for path in below if path.name.startswith(AGENT_PREFIX))
-    paths += (folders or AgentFolders()).agents_in(session.parent, ids)
-    return {agent_id(path): path for path in reversed(beside_session(session, paths))}
-
-
 def beside_session(session: Path, paths: Iterable[Path]) -> list[Path]:
     """Return those of some files that lie where a session's file does."""
     paths = list(paths)
@@ -383,143 +372,3 @@ def lying_in(paths: Iterable[Path], *folders: Path) -> Iterator[Path]:
         real = os.path.realpath(path) if path.is_symlink() else os.path.join(parents[path.parent], path.name)
         if real.startswith(tops):
             yield path
-
-
-def spilled_files(session: Path) -> list[Path]:
-    """Return the files of tool results that are too large for a session's own file."""
-    folder = session.with_suffix("") / TOOL_RESULTS
-    names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
-    kept = set(generations_by_name(names))
-    own = {name for name in names if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
-    return beside_session(session, filter(is_file, (folder / name for name in sorted(own | kept))))
-
-
-def agent_sessions(session: Path, ids: list[str]) -> list[str]:
-    """Return those ids in a session's file whose agents are its own: a fork may hold a line of the session it left."""
-    return [session.stem] if session.stem in ids or not ids else ids
-
-
-def session_of(path: Path, folder: Path) -> Path | None:
-    """Return the session's file that a file below a folder of sessions belongs to: itself, or its agent's session."""
-    above = path.relative_to(folder).parts[:-1]
-    if is_session_filename(path.name):
-        return path if above and SESSION_SUBFOLDERS.isdisjoint(above) else None
-    if not path.name.startswith(AGENT_PREFIX):
-        return None
-    if SUBAGENTS in above:
-        own = folder.joinpath(*above[: above.index(SUBAGENTS)])
-        return own.with_name(f"{own.name}.jsonl")
-    id = _session_id_of(path)
-    return path.with_name(f"{id}.jsonl") if id is not None and _SESSION_ID.fullmatch(id) else None
-
-
-def _session_id_of(path: Path) -> str | None:
-    """Return the session that an agent's file belongs to; the file is read again only if it has changed."""
-    try:
-        stat = stat_file(path)
-    except OSError:
-        return None
-    return _read_session_id(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=1 << 16)
-def _read_session_id(path: Path, *_stat: int) -> str | None:
-    envelope = first_envelope(path)
-    return envelope.sessionId if envelope is not None else None
-
-
-def _descendants(parents: set[str], paths: list[Path]) -> dict[str, Path]:
-    """Return the agents that some agents started, at any depth, according to their metadata files."""
-    found: dict[str, Path] = {}
-    parent_of = {path: agent_meta(path).get("parentAgentId") for path in paths}
-    while new := {agent_id(p): p for p, of in parent_of.items() if of in parents and agent_id(p) not in parents}:
-        found |= new
-        parents |= set(new)
-    return found
-
-
-def _agent_files_in(folder: Path) -> list[Path]:
-    names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
-    found = {name for name in (*names, *generations_by_name(names)) if name.startswith(AGENT_PREFIX)}
-    return [folder / name for name in sorted(found) if name.endswith(".jsonl")]
-
-
-def agent_id(path: Path) -> str:
-    """Return the id of the agent that a file belongs to."""
-    return unicode_stem(path).removeprefix(AGENT_PREFIX)
-
-
-def agent_meta(path: Path) -> dict[str, Any]:
-    """Return the metadata that Claude Code writes next to an agent's file; empty if there is none."""
-    try:
-        value = jsontext.loads_clean(read_whole(path.with_suffix(".meta.json"), LARGEST_SETTINGS))
-    except (OSError, ValueError):
-        return {}
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def agent_types(paths: Iterable[str]) -> dict[str, str]:
-    """Return the types of those agents whose files are among the paths, by id, from the metadata beside the files."""
-    files = (Path(path) for path in paths if os.path.basename(path).startswith(AGENT_PREFIX))
-    types = ((agent_id(path), agent_meta(path).get("agentType")) for path in files)
-    return {id: kind for id, kind in types if isinstance(kind, str)}
-
-
-def first_envelope(path: Path) -> RecordEnvelope | None:
-    """Return the envelope of the first record with a session id, if it is among the first eight."""
-    from reread.records.envelope import decode_envelope  # loaded late: a list of known sessions reads no record
-
-    with suppress(OSError), io.BufferedReader(open_regular(path)) as file:
-        for line, _ in zip(file, range(8), strict=False):
-            with suppress(*jsontext.DECODE_ERRORS):
-                if (envelope := decode_envelope(line)).sessionId:
-                    return envelope
-    return None
-
-
-def tool_result_file(session: Path, written: str) -> Path | None:
-    """Return the file of a text too large for the transcript; found by its name, as sessions are moved."""
-    name = written.replace("\\", "/").rsplit("/", 1)[-1]
-    for folder, owner in large_text_folders(session):
-        path = folder / name
-        if is_file(path) and beside_session(owner, [path]):
-            return path
-    return None
-
-
-def large_text_folders(session: Path) -> list[tuple[Path, Path]]:
-    """Return the folders with texts too large for a transcript, each with a file or folder that it lies beside."""
-    if is_prompts(session):
-        return [(session.parents[1] / PASTES, session.parent)]
-    above = next((folder.parent for folder in session.parents if folder.name == SUBAGENTS), session.parent.parent)
-    owners = ((session.with_suffix(""), session), (above, above), (session.parent, session))
-    return [(folder / TOOL_RESULTS, owner) for folder, owner in owners]
-
-
-def guess_project(session: Path) -> str:
-    """Guess the project from the folder name, in which separators and dashes look the same."""
-    return project_from_folder(session.parent.parent.name, session.parent.name)
-
-
-def project_from_folder(folder: str, name: str) -> str:
-    """Return the project that a folder name encodes; `folder` is the name of its parent folder."""
-    if folder == CONVERSATIONS:
-        return name.replace("_", "/")
-    if _WINDOWS_DRIVE.match(name):
-        return normalize_folder(f"{name[0]}:\\" + name[3:].replace("-", "\\"))
-    return name.replace("-", "/") if name.startswith("-") else name
-
-
-def main_file(path: str) -> str:
-    """Return the session's file that any file belongs to; that of an agent in the old layout is read to tell."""
-    is_old = os.path.basename(path).startswith(AGENT_PREFIX) and f"/{SUBAGENTS}/" not in path.replace("\\", "/")
-    return session_file(path, _session_id_of(Path(path)) or "" if is_old else "")
-
-
-def session_file(path: str, session: str = "") -> str:
-    """Return the session's file that an agent's file belongs to; other files are their own."""
-    if not os.path.basename(path).startswith(AGENT_PREFIX):
-        return path
-    above, found, _ = path.replace("\\", "/").partition(f"/{SUBAGENTS}/")
-    main = f"{above}.jsonl" if found else str(Path(path).with_name(f"{session}.jsonl"))
-    return main if (found or session) and is_file(main) else path

@@ -1,4 +1,4 @@
-"""Read results that are too large for the transcript, from the files beside a session."""
+"""Texts that are too large for a transcript: results and pastes, in files beside a session."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, cast
 from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.base.format import size_text
-from reread.disk.layout import large_text_folders, tool_result_file
+from reread.disk.layout import SUBAGENTS, TOOL_RESULTS, beside_session
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
-from reread.storage.kept_file import stat_file
-from reread.storage.kept_names import is_settled
+from reread.storage.kept_file import is_file, stat_file
+from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, generations_by_name, is_settled
+from reread.storage.prompt_history import PASTES, is_prompts
 
 MOST_SHOWN = 16 << 20
 """Bytes of a file that views show."""
@@ -33,6 +34,34 @@ class SpilledPiece(NamedTuple):
     offset: int
     length: int
     text: str
+
+
+def spilled_files(session: Path) -> list[Path]:
+    """Return the files of tool results that are too large for a session's own file."""
+    folder = session.with_suffix("") / TOOL_RESULTS
+    names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
+    kept = set(generations_by_name(names))
+    own = {name for name in names if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
+    return beside_session(session, filter(is_file, (folder / name for name in sorted(own | kept))))
+
+
+def tool_result_file(session: Path, written: str) -> Path | None:
+    """Return the file of a text too large for the transcript; found by its name, as sessions are moved."""
+    name = written.replace("\\", "/").rsplit("/", 1)[-1]
+    for folder, owner in large_text_folders(session):
+        path = folder / name
+        if is_file(path) and beside_session(owner, [path]):
+            return path
+    return None
+
+
+def large_text_folders(session: Path) -> list[tuple[Path, Path]]:
+    """Return the folders with texts too large for a transcript, each with a file or folder that it lies beside."""
+    if is_prompts(session):
+        return [(session.parents[1] / PASTES, session.parent)]
+    above = next((folder.parent for folder in session.parents if folder.name == SUBAGENTS), session.parent.parent)
+    owners = ((session.with_suffix(""), session), (above, above), (session.parent, session))
+    return [(folder / TOOL_RESULTS, owner) for folder, owner in owners]
 
 
 def spilled_text(session: Path, name: str) -> str | None:

@@ -1,28 +1,29 @@
-"""Which files have other states of a transcript: Claude Code rewrites files, and what it dropped may still be there.
+"""Transcripts as everything reads them: a file, or what is kept of it, with what only its earlier states have.
 
-A session is all of its states. They are found by its name, in each archive; if the name is a session's id, in other
-project folders, too, because a session's file moves along with its working directory. Nearly every transcript has one
-state, so that is found out by names and times alone.
+Claude Code rewrites files, and what it dropped may still be there: a session is all of its states. They are found by
+its name, in each archive; if the name is a session's id, in other project folders, too, because a session's file moves
+along with its working directory. Nearly every transcript has one state, so that is found out by names and times alone.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reread.base.scope_options import DESKTOP_VARIABLE
 from reread.disk import layout
-from reread.disk.moved_files import SESSION_UUID, is_moved
-from reread.storage.kept_file import stat_file
+from reread.storage.kept_file import open_regular, stat_file
 from reread.storage.kept_names import (
     COARSE_WINDOW,
     FINE_WINDOW,
     MISSING,
+    SESSION_UUID,
     SUFFIX,
     FolderState,
     folder_names,
@@ -34,8 +35,14 @@ from reread.storage.kept_names import (
     parse_kept_name,
     stand_in,
 )
+from reread.storage.pooled_file import PooledFile
 from reread.storage.prompt_history import is_prompts
+from reread.storage.read_at_file import ReadAtFile
 from reread.storage.user_paths import MIRROR_STATE, is_mirror
+
+if TYPE_CHECKING:
+    from reread.disk.joined import JoinedFile
+    from reread.storage.prompt_history import PromptsFile
 
 SECOND = 1_000_000_000
 VARIABLES = (
@@ -126,10 +133,6 @@ class _Folders:
         self._places = found if is_lasting else None
         return found
 
-    def projects_with(self, id: str, project: str, tops: Sequence[str]) -> list[str]:
-        """Return the other projects that have files of a session, in some folders with all projects."""
-        return [name for name in self.look(project, tops).projects.get(id, ()) if name != project]
-
     def look(self, project: str, tops: Sequence[str]) -> _Look:
         """Return what the projects in some folders with all projects have in common, as it is for one of them."""
         key = tuple(top for top in tops if top.endswith(f"{os.sep}{layout.PROJECTS}"))
@@ -165,6 +168,46 @@ def _look_at(tops: Sequence[str]) -> _Look:
     return _Look(states, {id: sorted(names) for id, names in projects.items() if len(names) > 1})
 
 
+def stat_transcript(path: str | Path) -> os.stat_result:
+    """Return the status of a transcript, with the size of all that its states have."""
+    status = stat_file(path)
+    others = other_states(path, status)
+    if others is None:
+        return status
+    from reread.disk.joined import status_joined
+
+    return status_joined(os.fspath(path), status, others)
+
+
+def open_transcript(path: str | Path) -> io.FileIO | ReadAtFile:
+    """Open a transcript to read it now, without a buffer."""
+    return _open_prompts(path) or _open_joined(path) or open_regular(path)
+
+
+def hold_transcript(path: str | Path) -> PooledFile | JoinedFile | PromptsFile:
+    """Open a transcript to read it now and later; it holds no descriptor while many others are read."""
+    return _open_prompts(path) or _open_joined(path) or PooledFile(path)
+
+
+def _open_prompts(path: str | Path) -> PromptsFile | None:
+    """Open the prompts of a deleted session; None if the path is that of a transcript."""
+    if not is_prompts(path):
+        return None
+    from reread.storage.prompt_history import open_prompts  # nearly every path is that of a transcript
+
+    return open_prompts(path)
+
+
+def _open_joined(path: str | Path) -> JoinedFile | None:
+    """Open a transcript with what only its earlier states have; None if it has all of that."""
+    others = other_states(path)
+    if others is None:
+        return None
+    from reread.disk.joined import open_joined  # nearly every transcript has one state
+
+    return open_joined(os.fspath(path), others)
+
+
 def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None) -> OtherStates | None:
     """Return the files that may have other states of a transcript; None if there is none.
 
@@ -178,7 +221,8 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
     is_there = os.path.lexists(whole)
     places, tops, is_own = _around(top, is_kept=not is_there and bool(generations(whole)))
     id = SESSION_UUID.match(below)
-    moved = _folders.projects_with(id[0], project, tops) if id is not None else []
+    everywhere = _folders.look(project, tops).projects.get(id[0], ()) if id is not None else ()
+    moved = [name for name in everywhere if name != project]
     own = [os.path.join(one, project, below) for one in tops]
     if not moved and not any(_has_states(one, is_read=one == whole and not is_there) for one in own):
         return None
@@ -197,7 +241,7 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
         for name in (project, *moved):
             original = os.path.join(one, name, below)
             is_state = name == project or (
-                not live[name] and bool(generations(original)) and is_moved(original, whole, places.folders)
+                not live[name] and bool(generations(original)) and layout.is_moved(original, whole, places.folders)
             )
             for state in (*(_kept_states(original) if is_state else ()), *_superseded(original, seen)):
                 if state.path != read and not _is_copy(now, state):

@@ -6,9 +6,9 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 from reread.accounting.collect import session_state
+from reread.disk.agent_files import AgentFolders
 from reread.disk.cache import FileState, is_stale
 from reread.disk.derived_cache import stored_path
-from reread.disk.layout import AgentFolders
 from reread.disk.sources import FileSource, whole_files
 from reread.errors import RereadError, naming_file
 from reread.facts.derive import SessionFacts

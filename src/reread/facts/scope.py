@@ -15,6 +15,7 @@ from reread.accounting.prices import current_prices, parse_model_id
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
+from reread.disk.projects import expand_folders, is_within
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
 from reread.facts.owners import owner_test
@@ -147,8 +148,8 @@ class Scope:
 
 
 def _projects(wanted: str | Path | Sequence[str | Path] | None) -> Test | None:
-    folders = layout.expand_folders(wanted)
-    return (lambda project: layout.is_within(project, folders)) if folders else None
+    folders = expand_folders(wanted)
+    return (lambda project: is_within(project, folders)) if folders else None
 
 
 def _models(wanted: Names) -> Test | None:

@@ -12,11 +12,10 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.collect import session_state
-from reread.disk import layout
+from reread.disk.agent_files import AgentFolders, agent_types
 from reread.disk.cache import is_stale
 from reread.disk.derived_cache import known_path
 from reread.disk.file_set import FileSet
-from reread.disk.layout import AgentFolders
 from reread.errors import RereadError
 from reread.facts.schema import AGENT, FILE, GIT_COMMIT, PULL_REQUEST, SESSION
 from reread.facts.store import FactStore, answered
@@ -112,7 +111,7 @@ def agents_of(store: FactStore, files: Iterable[int], paths: Iterable[str]) -> A
         f"SELECT a.file, a.id, a.agent, a.type FROM {AGENT.name} a JOIN {FILE.name} f ON f.id = a.file ORDER BY f.path"
     )
     found = {id: (agent, type) for file, id, agent, type in rows if file in wanted}  # of copies, the last one counts
-    return found | {agent: (agent, type) for agent, type in layout.agent_types(paths).items()}
+    return found | {agent: (agent, type) for agent, type in agent_types(paths).items()}
 
 
 def made(

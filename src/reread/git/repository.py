@@ -72,7 +72,7 @@ class GitCommit(FrozenStruct):
         return None
 
 
-class PatchHunk(NamedTuple):
+class ChangedLines(NamedTuple):
     """Changed lines of a file, with those around them."""
 
     old_start: int
@@ -91,7 +91,7 @@ class FileLines(msgspec.Struct, frozen=True):
     """The object with its text after the commit."""
     ranges: list[tuple[int, int]]
     """The first and the last line of each range, counted from 1."""
-    hunks: list[PatchHunk] = []
+    hunks: list[ChangedLines] = []
     """What the commit changes in it, if that was asked for."""
 
     @property
@@ -323,7 +323,7 @@ def _differences(output: Iterable[bytes], *, with_text: bool) -> Iterator[tuple[
             if total > MOST_LINES:
                 continue
             if with_text:
-                files[at].hunks.append(PatchHunk(old, first, text))
+                files[at].hunks.append(ChangedLines(old, first, text))
             elif added and files[at].blob:
                 files[at].ranges.append((first, first + added - 1))
         elif is_sha(name := line.decode("ascii", "replace").strip()):

@@ -26,7 +26,6 @@ from reread.catalog.annotations import Annotations
 from reread.dataset.local_tables import FOLDER as TABLES
 from reread.disk import joins, layout
 from reread.disk.machine import machine_id
-from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, RereadError, Unreadable, Unwritable
 from reread.handover import trash
 from reread.handover.placement import undo_placement, writing
@@ -49,6 +48,7 @@ from reread.index.store import drop_indexes_with
 from reread.session import saved_fold
 from reread.storage.atomic import remove_unfinished
 from reread.storage.kept_file import read_stub
+from reread.storage.kept_names import SESSION_UUID
 from reread.storage.prompt_history import prompts_path
 from reread.storage.safe_open import own_reader
 from reread.storage.user_paths import cache_folder, named_url, typed_path

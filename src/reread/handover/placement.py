@@ -224,12 +224,12 @@ def _decide(file: PlaceableFile, target: Path, session: str, config: Path) -> Pl
     there = f"{target} is there, {size_text(status.st_size)}, last written {then}"
     if found == "behind":
         raise Misuse(
-            f"{there}: the session has gone on there. Resume that with `reread resume {target}`, or use --at TURN for "
-            "a new session.",
+            f"{there}: the session has gone on there. Resume that with `reread resume {target}`, or use SESSION:TURN "
+            "for a new session.",
             path=str(target),
         )
     raise Misuse(
-        f"{there}, and is another one; nothing is overwritten. Use another folder with --in, or --at TURN for a new "
+        f"{there}, and is another one; nothing is overwritten. Use another folder with --in, or SESSION:TURN for a new "
         "session.",
         path=str(target),
     )

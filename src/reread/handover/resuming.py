@@ -18,7 +18,6 @@ from reread.catalog.headers import read_header
 from reread.catalog.resolve import resolve_address, resolve_session
 from reread.catalog.stored_conversation import StoredConversation
 from reread.disk import layout
-from reread.disk.moved_files import SESSION_UUID
 from reread.disk.reverse_lines import lines_backwards
 from reread.errors import Misuse, NotFound, RereadError
 from reread.handover.cut import CutFile, cut_at_turn
@@ -30,7 +29,7 @@ from reread.records import dialects
 from reread.records.decode import Record
 from reread.session.session import open as open_session
 from reread.storage.kept_file import open_regular
-from reread.storage.kept_names import generations, parse_kept_name
+from reread.storage.kept_names import SESSION_UUID, generations, parse_kept_name
 
 CLAUDE = "claude"
 CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))

@@ -20,8 +20,8 @@ from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TA
 from reread.base.text import plural
 from reread.catalog.headers import DesktopTitles
 from reread.disk import layout
+from reread.disk.agent_files import AgentFolders, agent_files
 from reread.disk.layout import CONVERSATIONS
-from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import running_sessions
 from reread.errors import Unreadable
 from reread.storage.frames import BadFrame, read_frames
@@ -29,6 +29,7 @@ from reread.storage.kept_copy import examine
 from reread.storage.kept_file import opened
 from reread.storage.kept_names import (
     MAP_SUFFIX,
+    SESSION_UUID,
     SUFFIX,
     generation_path,
     generations,
@@ -63,7 +64,7 @@ class LocatedFile(NamedTuple):
         try:
             yield from self._pieces()
         except (OSError, BadFrame) as error:
-            reason = error if isinstance(error, OSError) else OSError(0, f"{error}; run `reread keep --verify`")
+            reason = error if isinstance(error, OSError) else OSError(0, f"{error}; run `reread keep --check`")
             raise Unreadable.at(self.path, reason) from error
 
     def _pieces(self) -> Iterator[bytes]:
@@ -95,7 +96,7 @@ class Look:
     """What lies in Claude Code's folders, by the sessions it is of: each folder is listed once for many sessions."""
 
     def __init__(self) -> None:
-        self.agents = layout.AgentFolders()
+        self.agents = AgentFolders()
         self.projects = cache(_projects)
         self.indexes = cache(_indexes)
         self._by_session = cache(_by_session)
@@ -141,7 +142,7 @@ def files_of(transcript: Path, generation: int | None = None, look: Look | None 
     original = transcript.with_name(original_name(transcript.name))
     stem = original.stem
     files = [LocatedFile(str(transcript), original.name, True, generation)]
-    for agent in layout.agent_files(original, [stem], look.agents).values():
+    for agent in agent_files(original, [stem], look.agents).values():
         if agent.parent == original.parent:
             files += (
                 LocatedFile(str(file), file.name, True, generation)

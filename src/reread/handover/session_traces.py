@@ -21,7 +21,6 @@ from reread.catalog.resolve import resolve_session
 from reread.catalog.store import captures_with
 from reread.disk import layout
 from reread.disk.desktop import record_files
-from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import FOLDER as REGISTRY
 from reread.errors import NotFound, RereadError, Unreadable
 from reread.handover import trash
@@ -29,7 +28,7 @@ from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, r
 from reread.handover.session_files import Look, config_of, files_of, original_name
 from reread.redaction.decisions import private_maps
 from reread.storage.kept_file import read_whole
-from reread.storage.kept_names import MAP_SUFFIX
+from reread.storage.kept_names import MAP_SUFFIX, SESSION_UUID
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts
 from reread.storage.safe_open import read_settings
 from reread.storage.user_paths import mirrors_folder, named_url, typed_path

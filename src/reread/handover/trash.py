@@ -24,7 +24,6 @@ from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.disk import layout
-from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
 from reread.handover.placement import own_folders, put
 from reread.handover.prompt_lines import RemovedLines, has_lines, remove_lines, restore_lines
@@ -39,6 +38,7 @@ from reread.handover.trashed_file import (
     remove,
 )
 from reread.storage.atomic import write_all, write_atomic
+from reread.storage.kept_names import SESSION_UUID
 from reread.storage.safe_open import make_private_folder, open_no_link, read_own
 
 NAME, MANIFEST, LINES, EDITED = "trash", "manifest.json", "lines", ".edited"
@@ -176,13 +176,13 @@ def find_entries(names: Sequence[str], restored: list[TrashEntry]) -> list[Trash
         batches = {entry.batch for entry in restored or known[:1]}
         found = [entry for entry in known if entry.batch in batches]
         if not found:
-            raise why or NotFound("The trash is empty; run `reread ls --trash` to list it.")
+            raise why or NotFound("The trash is empty; run `reread ls --only trash` to list it.")
         return found
     chosen: dict[tuple[str, str], TrashEntry] = {}
     for name in names:
         entry = choose_entry(name, known)
         if entry is None:
-            raise why or NotFound(f"No session {name!r} is in the trash; run `reread ls --trash` to list it.")
+            raise why or NotFound(f"No session {name!r} is in the trash; run `reread ls --only trash` to list it.")
         chosen[entry.key] = entry
     return list(chosen.values())
 
@@ -253,11 +253,9 @@ def in_use(entry: TrashEntry) -> str:
         busy = running(entry.session, config, written)
         if busy:
             return busy
-    return next((f"{path} was written since" for path in there if not _is_untouched_path(path, staged)), "")
-
-
-def _is_untouched_path(path: str, staged: dict[str, TrashedFile]) -> bool:
-    return path in staged and is_untouched(staged[path])
+    return next(
+        (f"{path} was written since" for path in there if path not in staged or not is_untouched(staged[path])), ""
+    )
 
 
 Finish = Callable[[TrashEntry], None]

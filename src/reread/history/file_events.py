@@ -10,7 +10,7 @@ from reread.base.coerce import as_dict, as_str
 from reread.base.paths import absolute_path
 from reread.base.times import timestamp_ms
 from reread.history.changes import CHANGING, given_paths, use_of
-from reread.history.file_patches import APPLY_PATCH, CallPatch, call_patch
+from reread.history.patches import APPLY_PATCH, CallPatch, call_patch
 from reread.history.reads import READ
 from reread.model.conversation import Agent, Call, Conversation
 

@@ -13,17 +13,20 @@ from reread.base.times import parse_json_time
 from reread.history.changes import CHANGING, FileChange, call_change, name_word, named_words, shell_actions, use_of
 from reread.history.changes import RENAME as MOVED
 from reread.history.file_events import Backup, FileEvent, file_events
-from reread.history.file_patches import (
+from reread.history.file_text import FileText
+from reread.history.patches import (
     APPLIED_TEXT,
     APPLY_PATCH,
     CallPatch,
     added_text,
+    apply_patch,
     call_patch,
+    changed_lines,
+    hunks_of,
+    line_counts,
     only_reads,
     patched_text,
 )
-from reread.history.file_text import FileText
-from reread.history.patches import apply_patch, changed_lines, hunks_of, line_counts
 from reread.history.reads import READ, FileExcerpt, attached_text, hooked_paths, read_of
 from reread.history.versions import (
     APPLIED,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from reread.disk import layout
+from reread.disk.agent_files import session_file
+from reread.disk.projects import guess_project
 from reread.errors import Misuse
 from reread.index.compile import IndexScope
 from reread.index.document import KINDS, PROMPT
@@ -89,7 +90,7 @@ class SearchQuestion(msgspec.Struct, frozen=True):
             return cls((), (required_words(pattern.pattern), *filters), strict=True, pattern=pattern)
         tree, signs = parse_query(query), signed_words(query)
         if query.strip() and tree == And(()) and not filters:
-            raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")
+            raise Misuse(f"No words in {query!r}; search for signs with --match exact, or in quotes.")
         if strict or not is_plain(query):
             has_words = next(wanted(tree), None) is not None
             words, others = ((tree,), ()) if has_words else ((), (tree,))
@@ -313,12 +314,12 @@ class Answering:
         last: Counter[str] = Counter()
         total = len(self._scanned)
         for one in self._scanned:
-            session = layout.session_file(one.path)
+            session = session_file(one.path)
             groups.setdefault(session, []).append(one)
             last[session] = max(last[session], one.time_ms)
         if self._scope is not None:
             for path, (count, newest) in self._scope.files_by_time().items():
-                session = layout.session_file(path)
+                session = session_file(path)
                 last[session] = max(last[session], newest)
                 total += count
         order = sorted(last, key=lambda session: (-last[session], session))
@@ -342,7 +343,7 @@ class Answering:
         """The files of each session in the index."""
         files: dict[str, list[str]] = {}
         for path in self._scope.reader.cursors if self._scope is not None else ():
-            files.setdefault(layout.session_file(path), []).append(path)
+            files.setdefault(session_file(path), []).append(path)
         return files
 
     def _session_texts(
@@ -400,9 +401,9 @@ def count_facets(scope: IndexScope, query: Any) -> dict[str, dict[str, int]]:
     """Return how many documents of a query there are by project, kind, tool and month, the most first."""
     projects: Counter[str] = Counter()
     for path, count in scope.count_by_file(query).items():
-        main = layout.session_file(path)
+        main = session_file(path)
         known = scope.reader.cursors.get(main) or scope.reader.cursors[path]
-        projects[known.cwd or layout.guess_project(Path(main))] += count
+        projects[known.cwd or guess_project(Path(main))] += count
     kinds = {KINDS[int(one["key"])]: int(one["doc_count"]) for one in scope.reader.count(query, "kind", len(KINDS))}
     tools = scope.reader.searcher.terms_with_prefix("tool", "", query, MOST_VALUES)
     return {

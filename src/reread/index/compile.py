@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from reread.disk import layout
+from reread.disk.agent_files import session_file
 from reread.disk.file_set import FileSet
+from reread.disk.projects import expand_folders, guess_project, is_within
 from reread.index.document import KINDS
 from reread.index.engine import tantivy
 from reread.index.query import (
@@ -131,14 +133,18 @@ class _Compiler:
                 bounds = (tantivy.FieldType.Integer, node.since, node.until)
                 return _filter(query.range_query(self._schema, "time", *bounds, include_upper=node.until is None))
             case InProject():
-                folders = layout.expand_folders(node.projects)
-                return self._sessions(lambda path: layout.is_within(self._project(path), folders))
+                folders = expand_folders(node.projects)
+                return self._sessions(lambda path: is_within(self._project(path), folders))
             case InSession():
                 return self._sessions(lambda path: Path(path).stem.lower().startswith(node.id))
             case InFiles():
                 return self._sessions(node.paths.__contains__)
 
     def _words(self, leaf: Words) -> Any:
+        found = self._unweighted(leaf)
+        return found if leaf.weight == 1 else tantivy.Query.boost_query(found, leaf.weight)
+
+    def _unweighted(self, leaf: Words) -> Any:
         query, should = tantivy.Query, tantivy.Occur.Should
         words = [term(word) for word in leaf.words]
         if max(map(len, words)) > LONGEST:  # not in the index
@@ -178,7 +184,7 @@ class _Compiler:
         return _filter(tantivy.Query.exists_query("kind"))
 
     def _project(self, path: str) -> str:
-        return self._reader.cursors[path].cwd or layout.guess_project(Path(layout.session_file(path)))
+        return self._reader.cursors[path].cwd or guess_project(Path(session_file(path)))
 
     def _sessions(self, accepts: Callable[[str], bool]) -> Any:
         """Return a query for the sessions whose main file is accepted, with their agents."""
@@ -186,7 +192,7 @@ class _Compiler:
         known: dict[str, bool] = {}
         chosen: list[str] = []
         for path in cursors:
-            main = layout.session_file(path) if os.path.basename(path).startswith(layout.AGENT_PREFIX) else path
+            main = session_file(path) if os.path.basename(path).startswith(layout.AGENT_PREFIX) else path
             main = main if main in cursors else path
             if main not in known:
                 known[main] = accepts(main)

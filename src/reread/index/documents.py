@@ -18,6 +18,7 @@ from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_str
 from reread.base.joined_text import LONG, joined_text, without_escapes
 from reread.disk import layout
+from reread.disk.agent_files import agent_meta
 from reread.index.document import (
     INPUT,
     NOTICE,
@@ -108,9 +109,7 @@ def meta_text(path: Path) -> str:
     """Return what the client says of an agent beside its file; empty for other files."""
     if not path.name.startswith(layout.AGENT_PREFIX):
         return ""
-    return "\n".join(
-        strings({name: value for name, value in layout.agent_meta(path).items() if name not in META_NAMES})
-    )
+    return "\n".join(strings({name: value for name, value in agent_meta(path).items() if name not in META_NAMES}))
 
 
 def torn_text(raw: bytes) -> str:

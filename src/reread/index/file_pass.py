@@ -13,11 +13,11 @@ from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.base.joined_text import without_escapes
 from reread.base.times import timestamp_ms
-from reread.disk import layout
+from reread.disk.agent_files import session_file
 from reread.disk.derived_cache import proof_at
-from reread.disk.layout import tool_result_file
+from reread.disk.projects import guess_project
 from reread.disk.sources import FileSource, Source
-from reread.disk.spilled import large_texts_state, spilled_pieces
+from reread.disk.spilled import large_texts_state, spilled_pieces, tool_result_file
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.document import CALL_ID, META_PLACE, MOST_RESULTS, NOTICE, ParseState, SearchDocument, WaitingText
 from reread.index.document_reader import FoundDocument, source_origin
@@ -274,8 +274,8 @@ def scan(
     for path, document, position, cwd in units_after(cursors, failures, sources):
         if pattern is not None and not pattern.search(document.text):
             continue
-        main = layout.session_file(path)
-        project = cwd or layout.guess_project(Path(main))
+        main = session_file(path)
+        project = cwd or guess_project(Path(main))
         facts = DocumentFacts(position.time_ms, position.model, position.branch, project, main)
         if matches(node, document, facts):
             is_record = position.place != META_PLACE

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from reread.disk import layout
+from reread.disk.agent_files import agent_files
 from reread.disk.cache import LARGEST_VALUE, FileState, Statement
 from reread.disk.derived_cache import (
     Catalogue,
@@ -208,7 +208,7 @@ def message_turns(conversation: Conversation) -> list[int]:
 def session_states(main: str, ids: Sequence[str]) -> dict[str, FileState]:
     """Return the states of a session's file, those of its agents, and what the client says of these."""
     found: dict[str, FileState] = {}
-    agents = layout.agent_files(Path(main), ids).values()
+    agents = agent_files(Path(main), ids).values()
     for path in (Path(main), *agents, *(path.with_suffix(".meta.json") for path in agents)):
         with suppress(OSError):
             found[str(path)] = FileState.at(path)

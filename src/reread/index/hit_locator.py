@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.disk import layout
+from reread.disk.agent_files import agent_files, agent_id, agent_sessions
 from reread.disk.cache import FileState
 from reread.disk.sources import FileSource
 from reread.index.document_reader import FoundDocument
@@ -78,7 +78,7 @@ class OpenedSession:
             places = make_places(conversation, None, None, message_turns(conversation))
             table.add(path, self._state, places)
             return
-        files, id = self._agents.files, layout.agent_id(Path(path))
+        files, id = self._agents.files, agent_id(Path(path))
         if threads.transcripts or path not in files or files.get(self._path) != self._state:
             return
         if path == self._path:
@@ -98,13 +98,13 @@ class OpenedSession:
     @cached_property
     def _agents(self) -> _Agents:
         threads = self._threads
-        ids = layout.agent_sessions(Path(self._path), threads.ids)
+        ids = agent_sessions(Path(self._path), threads.ids)
         return _Agents(ids, session_states(self._path, ids), threads.agent_loaders, threads.agents)
 
     def _at(self, found: FoundDocument) -> _Location:
         if found.path == self._path:
             return _locate(self._threads.loader.conversation, found.offset, found.length, None)
-        id = layout.agent_id(Path(found.path))
+        id = agent_id(Path(found.path))
         loader = self._agents.loaders.get(id)
         if loader is None:
             return _Location(agent=id)
@@ -163,7 +163,7 @@ class PlacesPart:
 
     def is_current(self, path: Path, state: FileState) -> bool:
         """True if the places of all files of a session are known."""
-        agents = layout.agent_files(path, [path.stem]).values()
+        agents = agent_files(path, [path.stem]).values()
         return all(self._table.has(str(file), str(path)) for file in (path, *agents))
 
     def derive(self, session: Session, state: FileState) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from reread.base.times import parse_json_time
 from reread.catalog.header import Header
 from reread.catalog.headers import DesktopTitles, read_header
-from reread.disk import layout
+from reread.disk.agent_files import main_file
 from reread.disk.filenames import unicode_stem
 from reread.errors import RereadError, naming_file
 from reread.index.document_reader import FoundDocument
@@ -91,7 +91,7 @@ class HitBuilder:
     def hit(self, found: FoundDocument, snippet: Snippet, ranked: RankedText | None = None) -> Hit | None:
         """Return the hit of a document; None if its session cannot be read."""
         ranked = ranked or RankedText(found)
-        main = layout.main_file(found.path)
+        main = main_file(found.path)
         header = self.header(main)
         if header is None:
             return None

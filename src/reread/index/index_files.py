@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from reread.accounting.file_scan import DigestUpdate
-from reread.disk import layout
+from reread.disk.agent_files import main_file
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
@@ -66,7 +66,7 @@ def _by_session(changed: Iterable[str]) -> dict[str, list[str]]:
     """Return files by the session's file that they belong to, in the order of the first of each session."""
     sessions: dict[str, list[str]] = {}
     for path in changed:
-        sessions.setdefault(layout.main_file(path), []).append(path)
+        sessions.setdefault(main_file(path), []).append(path)
     return sessions
 
 

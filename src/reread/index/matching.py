@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread.disk import layout
+from reread.disk.projects import expand_folders, is_within
 from reread.index.document import SearchDocument
 from reread.index.query import (
     And,
@@ -161,7 +161,7 @@ def matches(node: Node, document: SearchDocument, facts: DocumentFacts) -> bool:
                 node.until is None or facts.time_ms < node.until
             )
         case InProject():
-            return layout.is_within(facts.project, layout.expand_folders(node.projects))
+            return is_within(facts.project, expand_folders(node.projects))
         case InSession():
             return Path(facts.file).stem.lower().startswith(node.id)
         case InFiles():

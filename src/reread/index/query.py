@@ -74,6 +74,8 @@ class Words(msgspec.Struct, frozen=True):
     """True if the last word may go on."""
     suffix: bool = False
     """True if something may come before the first word."""
+    weight: float = 1.0
+    """How much it counts."""
 
     @property
     def is_single(self) -> bool:

@@ -1,7 +1,7 @@
 """Rank the sessions that a question is about, and the best texts of each.
 
 People remember a few words, not the words. So each session has one score, of four parts: its best text, with what texts
-near it add; how many identifiers, paths or flags a text writes with their very signs; and, half as much each, how good
+near it add; how many identifiers, paths or flags a text writes with their very signs; and, a bit less each, how good
 the session is as one long text, and the share of the words that are near each other. In all of them rare words weigh
 more than common ones.
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from reread.disk import layout
+from reread.disk.agent_files import session_file
 from reread.index.compile import IndexScope
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT, TEXT, THINKING, TITLE
 from reread.index.document_reader import DocumentReader, FoundDocument
@@ -43,11 +43,11 @@ PER_SESSION = 3
 """How many texts of a session come before those of the next."""
 NEAR_LINES = 12
 """Texts at most so many lines apart are near each other: about a short turn."""
-LESS = 0.5
+LESS = 0.7
 """How much the whole session, and the words that are near each other, count beside the best text."""
-SATURATION, LENGTH_WEIGHT = 1.2, 0.5
+SATURATION, LENGTH_WEIGHT = 1.2, 0.9
 """The constants of BM25 for sessions: how soon more texts with a word count no more, and how much length counts."""
-SHORT = 64 << 10
+SHORT = 4 << 10
 """The size up to which sessions count as equally long, in bytes."""
 
 
@@ -193,7 +193,7 @@ class Ranker:
         """Return the path of the session that a file belongs to."""
         session = self._session_of.get(path)
         if session is None:
-            session = self._session_of[path] = layout.session_file(path)
+            session = self._session_of[path] = session_file(path)
         return session
 
     def _count(self, numbers: Sequence[int]) -> dict[str, int]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from string import ascii_lowercase, digits
 from typing import TypeGuard
 
 from reread.index.compile import IndexScope
 from reread.index.document import SearchDocument
-from reread.index.language import ENGLISH, stem
-from reread.index.matching import has_leaf
-from reread.index.query import Node, Or, Words, is_question_word
+from reread.index.language import ENGLISH, GRAMMAR, stem, synonyms
+from reread.index.matching import has_leaf, is_confirmed
+from reread.index.query import And, Node, Or, Words, is_question_word
 from reread.index.terms import LONGEST, has_single, identifier_parts, term, word_pieces, words
 
 SHORTEST = 4
@@ -29,8 +29,16 @@ SHORTEST_STEM = 3
 """A shorter stem is that of too many words."""
 MOST_FORMS = 4
 """How many other forms of a word are looked for."""
+SYNONYM_WEIGHT = 0.5
+"""How much another word for the same thing counts."""
 RARER = 10
 """A word at a distance of two letters has to be so many times as common as one at a distance of one."""
+LESS_LIKELY = 3
+"""A word that fingers do not make of the other has to be so many times as common."""
+COMPARED = 8
+"""How many of the likeliest words are looked for beside the other words of the query."""
+KEYS = "qwertyuiop asdfghjkl zxcvbnm qwertzuiop yxcvbnm"
+"""The rows of keyboards."""
 FEW, OFFERED = 3, 20
 """A word in so few texts may be mistyped in them, if one that is nearly the same is so many times as common."""
 
@@ -63,6 +71,12 @@ class Vocabulary:
         indexed = sum(searcher.doc_freq(field, term(word)) for field in ("text", "pieces")) if searcher else 0
         return indexed + self._counted.get(word, 0)
 
+    def together(self, word: str, others: Sequence[Node]) -> int:
+        """Return how many texts have a word and one of some others."""
+        asked = (Words((word,)), Or(tuple(others)))
+        indexed = self._scope.reader.search(self._scope.every(asked), 1).count if self._scope is not None else 0
+        return indexed + sum(is_confirmed(And(asked), one) for one in self._read)
+
     def near(self, word: str, distance: int) -> set[str]:
         """Return words that differ in so many letters."""
         found = {one for one in self._counted if " " not in one and is_spelled_like(word, one, distance)}
@@ -90,6 +104,12 @@ class Vocabulary:
         found = (one for one in self.beginning(start, MOST_STEMMED) if one != word and stem(one, language) == root)
         counts = {one: self.frequency(one) for one in found if self.has(Words((one,)))}
         return sorted(counts, key=lambda one: (-counts[one], one))[:MOST_FORMS]
+
+    def synonyms(self, word: str, language: str) -> list[Words]:
+        """Return other words for the same thing that texts have, in the forms that they have."""
+        others = synonyms(word, language)
+        known = (one for other in others for one in (other, *self.forms(other, language)) if self.frequency(one))
+        return [Words((one,), weight=SYNONYM_WEIGHT) for one in dict.fromkeys(known) if one != word]
 
 
 def all_words(document: SearchDocument, spelled: Iterable[str] = ()) -> set[str]:
@@ -131,17 +151,23 @@ def corrected(
             continue
         word = node.words[0]
         forms = [Words((form,)) for form in vocabulary.forms(word, language)] if len(nodes) > 1 else []
+        others = vocabulary.synonyms(word, language) if len(nodes) > 1 else []
         if vocabulary.has(node):
-            found.append(Or((node, *forms)) if forms else node)
+            found.append(Or((node, *forms, *others)) if forms or others else node)
             continue
         written = camel.get(word, word)
         is_camel = len(identifier_parts(written)) > 1
         near = forms[0].words[0] if forms and not is_camel else ""
         phrase = _apart(written, vocabulary) if is_camel else None
-        near = near or ("" if phrase else nearest(word, vocabulary))
+        if not near and others:
+            near = others[0].words[0]
+        elif not near and not phrase:
+            near = nearest(word, vocabulary, [other for other in nodes if other != node])
+            forms = [Words((one,)) for one in (near, *vocabulary.forms(near, language)) if one != word]
         if near:
             changes[word] = near
-            found.append(Or(tuple(forms)) if len(forms) > 1 else Words((near,), prefix=near == word))
+            known = tuple(dict.fromkeys((*forms, *others)))
+            found.append(Or(known) if len(known) > 1 else Words((near,), prefix=near == word))
             continue
         phrase = phrase or _apart(written, vocabulary)
         parts = [phrase] if phrase else _known_parts(written, vocabulary)
@@ -203,9 +229,10 @@ def _split(nodes: Sequence[Node], vocabulary: Vocabulary) -> list[Node]:
     for node in nodes:
         is_phrase = isinstance(node, Words) and len(node.words) > 1 and not (node.prefix or node.suffix)
         if isinstance(node, Words) and is_phrase and not vocabulary.has(node):
-            pairs = [Words(pair) for pair in pairwise(node.words) if all(map(has_single, pair))]
-            known = list(dict.fromkeys(filter(vocabulary.has, pairs)))
-            singles = [Words((word,)) for word in node.words]
+            parts = list(dict.fromkeys(_unspaced_parts(node)))
+            known = list(filter(vocabulary.has, parts))
+            meant = {word for part in parts for word in part.words}
+            singles = [Words((word,)) for word in node.words if not has_single(word) or word in meant]
             if _is_unspaced(node) and not any(map(vocabulary.has, singles)):
                 out.append(node)
                 continue
@@ -216,7 +243,14 @@ def _split(nodes: Sequence[Node], vocabulary: Vocabulary) -> list[Node]:
     return out
 
 
-def nearest(word: str, vocabulary: Vocabulary) -> str:
+def _unspaced_parts(node: Words) -> Iterator[Words]:
+    """Yield the pairs of characters of scripts without spaces, and those that stand alone, without grammar if any."""
+    text = "".join(word if has_single(word) else " " for word in node.words)
+    for run in GRAMMAR.sub(" ", text).split() or text.split():
+        yield from map(Words, pairwise(run) if len(run) > 1 else [(run,)])
+
+
+def nearest(word: str, vocabulary: Vocabulary, others: Sequence[Node] = ()) -> str:
     """Return the word that a text has and that is nearest; the same word if it is the beginning of one; else ""."""
     if len(word) > LONGEST or has_single(word) or word.isdigit():
         return ""
@@ -225,19 +259,39 @@ def nearest(word: str, vocabulary: Vocabulary) -> str:
         return word
     if len(word) >= LONG:
         near = dict.fromkeys(vocabulary.near(word, 2), 2) | near
-    return _likeliest(word, near, vocabulary)
+    return _likeliest(word, near, vocabulary, others)
 
 
-def _likeliest(word: str, near: Mapping[str, int], vocabulary: Vocabulary) -> str:
-    """Return the likeliest of some words at a distance: the most common; one at a distance of two by far.
+def _likeliest(word: str, near: Mapping[str, int], vocabulary: Vocabulary, others: Sequence[Node] = ()) -> str:
+    """Return the likeliest of some words at a distance: the one that most texts have with other words of the query.
 
-    People rarely mistype the first letter, so the words that share it come first.
+    Else it is the most common; one at a distance of two by far. People rarely mistype the first letter, so the words
+    that share it come first.
     """
 
-    def likelihood(other: str) -> tuple[bool, float, str]:
-        return (other[:1] == word[:1], vocabulary.frequency(other) / RARER ** near[other], other)
+    def unlikely(other: str) -> int:
+        return RARER ** (near[other] - 1) * (1 if is_slip(word, other) else LESS_LIKELY)
 
-    return max(near, key=likelihood, default="")
+    def likelihood(other: str) -> tuple[bool, float, str]:
+        return other[:1] == word[:1], vocabulary.frequency(other) / unlikely(other), other
+
+    def beside(other: str) -> tuple[bool, float]:
+        return other[:1] == word[:1], vocabulary.together(other, others) / unlikely(other)
+
+    likely = sorted(near, key=likelihood, reverse=True)[:COMPARED] or [""]
+    return max(likely, key=beside) if len(likely) > 1 and others else likely[0]
+
+
+def is_slip(word: str, other: str) -> bool:
+    """True for what fingers do: two letters swapped, one doubled or not, or a key beside the right one."""
+    if sorted(word) == sorted(other) or _without_doubles(word) == _without_doubles(other):
+        return True
+    wrong = [pair for pair in zip(word, other, strict=False) if pair[0] != pair[1]]
+    return len(word) == len(other) and all(a + b in KEYS or b + a in KEYS for a, b in wrong)
+
+
+def _without_doubles(word: str) -> str:
+    return "".join(letter for letter, _ in groupby(word))
 
 
 def one_off(word: str) -> set[str]:

@@ -12,19 +12,10 @@ import msgspec
 from reread.model.tree import RecordTree
 from reread.records.decode import Records
 
-FATES = (
-    "shown",
-    "merged",
-    "paired",
-    "attached",
-    "state",
-    "agent",
-    "duplicate",
-    "reappended",
-    "orphan",
-    "unknown",
-    "malformed",
-    "abandoned",
+FATES = tuple(
+    """
+    shown merged paired attached state agent duplicate reappended orphan unknown malformed abandoned
+    """.split()
 )
 (
     SHOWN,

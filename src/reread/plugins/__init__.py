@@ -7,8 +7,6 @@ These names stay where they are; other modules of reread may move between versio
 from __future__ import annotations
 
 from reread.base.addons import Addon
-from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
-from reread.base.text import one_line
 from reread.records.dialects import Dialect
 from reread.tools.nodes import (
     Checklist,
@@ -35,16 +33,10 @@ from reread.tools.nodes import (
     facts,
 )
 from reread.tools.outcome import Outcome
-from reread.tools.tool import AgentStats, Tool, ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 __all__ = [
-    "DENIED",
-    "DONE",
-    "FAILED",
-    "INTERRUPTED",
-    "RUNNING",
     "Addon",
-    "AgentStats",
     "Checklist",
     "ChecklistItem",
     "Choice",
@@ -71,5 +63,4 @@ __all__ = [
     "Tool",
     "ToolCall",
     "facts",
-    "one_line",
 ]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from reread.reports.diff_report import DiffSide, diff
+from reread.base.structs import copied
+from reread.reports.diff_report import diff
 from reread.reports.turn_comparison import TurnComparison
 
 
@@ -50,21 +51,6 @@ def compare_sessions(one: Path, other: Path) -> SessionComparison | None:
     found = diff(one, other)
     if found.sides is None or found.beside is None:
         return None
-    files = [
-        ComparedFile(path=file.path, status=file.status, whole=file.whole, added=file.added, removed=file.removed)
-        for file in found.files
-    ]
-    first, second = map(_session, found.sides)
+    files = [copied(ComparedFile, file) for file in found.files]
+    first, second = (copied(ComparedSession, side) for side in found.sides)
     return SessionComparison(one=first, other=second, beside=found.beside, files=files)
-
-
-def _session(side: DiffSide) -> ComparedSession:
-    return ComparedSession(
-        title=side.title,
-        turns=side.turns,
-        calls=side.calls,
-        failed=side.failed,
-        tokens=side.tokens,
-        cost_usd=side.cost_usd,
-        started=side.started,
-    )

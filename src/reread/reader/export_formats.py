@@ -12,8 +12,8 @@ from typing import IO, NamedTuple, Unpack, cast
 
 from reread.base.addons import load_parts, named_parts
 from reread.base.choices import SelectionOptions
-from reread.disk import layout
 from reread.disk.sources import FileSource, source_pieces
+from reread.disk.spilled import spilled_files
 from reread.errors import Misuse, Unwritable
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
@@ -138,7 +138,7 @@ def write_companions(session: Session, path: Path) -> None:
     agents = threads_of(session).agent_files().values()
     names = [agent.relative_to(beside) for agent in agents if agent.is_relative_to(beside)]
     names += [name.with_suffix(".meta.json") for name in names]
-    names += [file.relative_to(beside) for file in layout.spilled_files(session.path)]
+    names += [file.relative_to(beside) for file in spilled_files(session.path)]
     for name in names:
         if file_exists(beside / name):
             make_private_folder((target / name).parent)

@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from reread.base import jsontext
 from reread.base.sanitize import safe
 from reread.base.text import plural
-from reread.base.version import __version__
 from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
-from reread.reader.page_assets import Assets, inline_assets
+from reread.reader.page_assets import Assets, inline_assets, page_head
 from reread.reader.request_view import RequestContext, request_contexts
 from reread.reader.session_search import ItemText, texts_of
 from reread.reader.session_view import SessionView, in_call_order
@@ -102,19 +101,8 @@ class _PageWriter:
         yield self.assets.script.encode() + b"\n</body>\n</html>\n"
 
     def _head(self) -> str:
-        title = escape(safe(self.view.session.title or "Session"))
-        return (
-            "<!doctype html>\n"
-            '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{self.assets.policy}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<meta name="color-scheme" content="light dark">\n'
-            '<meta name="referrer" content="no-referrer">\n'
-            '<meta name="robots" content="noindex">\n'
-            f'<meta name="generator" content="reread {__version__}">\n'
-            f"<title>{title}</title>\n"
-            f'{self.assets.head}\n</head>\n<body>\n<div id="root"></div>\n'
-        )
+        head = page_head(self.view.session.title or "Session", self.assets.policy)
+        return f'{head}{self.assets.head}\n</head>\n<body>\n<div id="root"></div>\n'
 
     # Threads
 

@@ -1,14 +1,29 @@
-"""The values of the list of sessions and of search over all of them; the TypeScript types are generated from these."""
+"""The values of the list of sessions and of search over all of them; the TypeScript types are generated from these.
+
+A session has a short name in URLs and in the names of exported pages: its key.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 
 from reread.base.structs import copied
 from reread.catalog.header import Header
 from reread.reader.schema import TITLE, Figures, Value
 from reread.redaction.findings import SensitiveText
 from reread.render.format import heading
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,119}")
+FROM_HEADER = (
+    "id project project_guessed git_branch version started updated size captured kept gone prompts_only".split()
+)
+"""What a row has as the header says it."""
 
 
 class LibraryRow(Value, frozen=True):
@@ -61,23 +76,9 @@ class LibraryRow(Value, frozen=True):
     @classmethod
     def of(cls, key: str, header: Header) -> LibraryRow:
         """The row of a session, from its header."""
-        return cls(
-            key=key,
-            id=header.id,
-            title=heading(header.title, TITLE),
-            project=header.project,
-            project_guessed=header.project_guessed,
-            git_branch=header.git_branch,
-            version=header.version,
-            started=header.started,
-            updated=header.updated,
-            size=header.size,
-            captured=header.captured,
-            kept=header.kept,
-            gone=header.gone,
-            prompts_only=header.prompts_only,
-            models=[header.model] if header.model else [],
-        )
+        same = {name: getattr(header, name) for name in FROM_HEADER}
+        models = [header.model] if header.model else []
+        return cls(key=key, title=heading(header.title, TITLE), models=models, **same)
 
 
 class AnnotationChange(Value, frozen=True):
@@ -272,3 +273,18 @@ class ShareReview(Value, frozen=True):
     """The findings in what is chosen."""
     undecided: int
     choices: ShareChoices
+
+
+def is_session_key(text: str) -> bool:
+    """True if a text can be the key of a session, and so the name of a file."""
+    return _KEY.fullmatch(text) is not None
+
+
+def session_key(path: Path, taken: Mapping[str, Path]) -> str:
+    """The stem of a file if it is plain and no other session has it, else a stem with a hash of the path."""
+    stem = path.stem
+    if _PLAIN.fullmatch(stem) and taken.get(stem, path) == path:
+        return stem
+    digest = hashlib.blake2b(os.fsencode(path.absolute()), digest_size=6).hexdigest()
+    plain = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:60].strip("-.") or "session"
+    return f"{plain}~{digest}"

@@ -6,10 +6,13 @@ import base64
 import hashlib
 import re
 from functools import cache
+from html import escape
 from pathlib import Path
 
 import msgspec
 
+from reread.base.sanitize import safe
+from reread.base.version import __version__
 from reread.errors import Unreadable
 
 STATIC = Path(__file__).with_name("static")
@@ -72,6 +75,20 @@ def reader_file(name: str) -> str:
     except OSError as error:
         raise Unreadable(f"Cannot read the built reader {STATIC / name}; install reread again.") from error
     return text.replace("</script", "<\\/script").replace("</style", "<\\/style")
+
+
+def page_head(title: str, policy: str) -> str:
+    """How an exported page begins, up to its style; nothing that reads it asks the network or is told where it is."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="robots" content="noindex">\n'
+        f'<meta name="generator" content="reread {__version__}">\n'
+        f"<title>{escape(safe(title))}</title>\n"
+    )
 
 
 def _digest(text: str) -> str:

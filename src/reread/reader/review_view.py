@@ -19,7 +19,7 @@ from reread.tools.nodes import Diff, Hunk, Node, Note
 LONGEST_LINE = 10_000
 
 
-class CommittedFile(Value, frozen=True):
+class CommitDiff(Value, frozen=True):
     """What a commit changes in a file."""
 
     sha: str
@@ -35,7 +35,7 @@ class CommitReview(Value, frozen=True):
     """Commits, the turns that wrote their lines, and these lines."""
 
     review: Review
-    files: list[CommittedFile]
+    files: list[CommitDiff]
     others: int
     """Commits that the session made and that are not among these."""
 
@@ -57,7 +57,7 @@ def review_commits(session: Session, commits: Sequence[str], roots: Sequence[str
     return CommitReview(review=found, files=files, others=len({commit.sha for commit in own} - {*shas}))
 
 
-def _files(patches: Iterator[tuple[str, list[FileLines]]]) -> Iterator[CommittedFile]:
+def _files(patches: Iterator[tuple[str, list[FileLines]]]) -> Iterator[CommitDiff]:
     room = MOST_LINES
     chars = MOST_CHARS
     for sha, files in patches:
@@ -72,7 +72,7 @@ def _files(patches: Iterator[tuple[str, list[FileLines]]]) -> Iterator[Committed
                     hunks.append(Hunk(old_start=hunk.old_start, new_start=hunk.new_start, lines=lines))
             left = sum(len(hunk.lines) for hunk in hunks) < len(signs)
             why = "The rest is not shown." if left else "" if hunks else "No line differs: it is binary, or only moved."
-            yield CommittedFile(
+            yield CommitDiff(
                 sha=sha,
                 path=file.path,
                 old_path=file.old_path if file.old_path != file.path else None,

@@ -23,10 +23,9 @@ from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.model.conversation import cut_turns
 from reread.reader.export_formats import copy_mode
 from reread.reader.html_export import session_html
-from reread.reader.library_schema import LibraryRow
-from reread.reader.page_assets import NOTICES, Assets, reader_file, shared_assets
+from reread.reader.library_schema import LibraryRow, is_session_key, session_key
+from reread.reader.page_assets import NOTICES, Assets, page_head, reader_file, shared_assets
 from reread.reader.schema import Figures
-from reread.reader.session_keys import is_session_key, session_key
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session, threads_of
 from reread.session.session_inputs import is_usage_known
@@ -202,11 +201,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("Branch", "Updated", *figures, "Model"))
     bound = f"<p>{LOWER_BOUND}</p>\n" if partly else ""
     yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        '<meta name="robots" content="noindex">\n<title>Sessions</title>\n'
+        f"{page_head('Sessions', POLICY)}"
         f'<link rel="stylesheet" href="{ASSETS}/site.css">\n<script defer src="{ASSETS}/site.js"></script>\n'
         "</head>\n<body>\n<main>\n<header>\n"
         f"<h1>{plural(len(rows), 'session')}</h1>\n"

@@ -13,6 +13,7 @@ from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
 from reread.base.choices import DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict
+from reread.base.structs import copied
 from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
 from reread.model.compaction_linker import compaction_of
@@ -263,13 +264,8 @@ class ThreadView:
 
     def branch_info(self, branch: Branch) -> schema.BranchInfo:
         """A branch in a list of branches."""
-        return schema.BranchInfo(
-            id=branch.id,
-            active=branch.active,
-            title=self._first_words(branch),
-            turns=self._own_turns[branch.id],
-            parent=branch.parent,
-        )
+        title, turns = self._first_words(branch), self._own_turns[branch.id]
+        return copied(schema.BranchInfo, branch, title=title, turns=turns)
 
     def fork(self, timeline: Timeline, starting: Sequence[Branch]) -> schema.ForkPart:
         """The branches that can be chosen at a fork: the parent first, then those that start here."""

@@ -15,12 +15,12 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.layout import default_store
-from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.storage.atomic import write_atomic, write_new
 from reread.storage.json_update import change_object
 from reread.storage.kept_file import read_whole
+from reread.storage.kept_names import SESSION_UUID
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_settings
 
 KEY, DECISIONS, MAPS = "key", "decisions.json", "maps"

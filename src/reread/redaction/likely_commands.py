@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from reread.redaction.secret_names import PASSWORD
-from reread.redaction.secret_values import is_odd, is_word_secret
+from reread.redaction.secret_values import is_chosen, is_odd, is_word_secret
 from reread.redaction.words import words_regex
 
 LINE = 600
@@ -79,13 +79,14 @@ COMMANDS: tuple[ClientCommand, ...] = (
     ClientCommand("expdp impdp", r"[ \t](?:userid=)?[\w-]{1,40}/(?=[^\s/@]{3,100}(?:@|\s|\Z))"),
     ClientCommand("mosquitto_passwd", r"[ \t]-b[ \t]{1,4}\S{1,80}[ \t]{1,4}\S{1,80}[ \t]{1,4}"),
     ClientCommand("kinit", r"[ \t]\S{1,80}[ \t]{0,4}<<<[ \t]{0,4}"),
+    ClientCommand("scp sftp rsync", r"[ \t][\w.-]{1,60}:(?=[^\s/@:]{3,100}@)"),
     ClientCommand("convertto-securestring", r"[ \t]{1,4}(?:-\w{1,12}[ \t]{1,4})?"),
 )
 # fmt: on
 _RARE = frozenset(
     b"rabbitmqctl sqlplus net wpa_passphrase mysqladmin xfreerdp rdesktop cmdkey convertto-securestring "
     b"curl htpasswd poetry composer rclone expdp impdp mosquitto_passwd kinit openssl smbclient "
-    b"ansible-vault dscl networksetup".split()
+    b"ansible-vault dscl networksetup scp sftp".split()
 )
 """Commands that get a secret without an option, or after one that few others have."""
 _COMMANDS: dict[bytes, list[tuple[re.Pattern[str], str]]] = {}
@@ -131,6 +132,9 @@ _PIPED = re.compile(
     + r"[ \t]{0,4}\|[^|\n]{0,80}\Z"
 )
 _HERE = re.compile(r"[^\n|;\x1e\x1f]{0,120}?<<<[ \t]{0,4}" + VALUE)
+ENCODED = b"| base64"
+"""What encodes any text; only what looks like a password is one."""
+_DECODES = re.compile(r"[ \t]+(?:-d|-D|--decode)")
 _READERS = (
     b"sudo -s",
     b"sudo -k",
@@ -145,20 +149,23 @@ _READERS = (
     b"vncpasswd",
     b"keepassxc-cli",
     b"pass insert",
+    ENCODED,
 )
 
 
 def _piped(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
     """Yield what is given to a command that reads a password from its input."""
     first = max(0, at - 260, text.rfind("\n", 0, at) + 1)
-    before = _PIPED.search(text[first:at])
+    before = _PIPED.search(text[first : at + (keyword == ENCODED)])
+    if keyword == ENCODED and (before is None or _DECODES.match(text, at + len(keyword)) is not None):
+        return
     if before is not None:
         group = next(group for group in ("double", "single", "bare") if before[group] is not None)
         value = before[group].removesuffix("\\n")
         user = value.partition(":")[0] + ":" if keyword == b"chpasswd" and ":" in value else ""
         start, value = first + before.start(group) + len(user), value.removeprefix(user)
-        if is_word_secret(value):
-            yield start, start + len(value), PASSWORD, keyword.decode()
+        if is_chosen(value) if keyword == ENCODED else is_word_secret(value):
+            yield start, start + len(value), PASSWORD, keyword.decode().strip("| ")
     after = _HERE.match(text, at + len(keyword))
     if after is not None:
         yield from word_of(after, keyword.decode())

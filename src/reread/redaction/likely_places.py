@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from reread.redaction.likely_commands import COMMAND_FINDERS, VALUE, Finder, Match, word_of
 from reread.redaction.secret_names import PASSWORD, SecretName, read_name
-from reread.redaction.secret_values import is_literal_secret, is_reference, is_word_secret, looks_secret
+from reread.redaction.secret_values import is_chosen, is_literal_secret, is_reference, is_word_secret, looks_secret
 
 CREDENTIALS, HEADER, COOKIE, SIGNATURE, MANIFEST = "url-password", "authorization", "cookie", "signature", "secret"
 AHEAD = 4_200
@@ -113,6 +113,7 @@ PLACES: tuple[SecretPlace, ...] = (
     SecretPlace("@tcp(", r"(?:\A|(?<=[\s\"'=(]))[\w.-]{1,60}:(?P<value>[^\s\"'/\x1e\x1f]{3,100})@tcp\(", _is_address, CREDENTIALS, "url", before=170),
     SecretPlace(":thin:", r"[\w.-]{1,60}/(?P<value>[^\s\"'/@\x1e\x1f]{3,100})@", _is_address, CREDENTIALS, "url"),
     SecretPlace("cred|log in with|sign in with|zugangsdaten", r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}(?:[/:]|and[ \t]{1,2})[ \t]{0,2}(?P<value>[^\s\"'`,;)\x1e\x1f]{7,79}[^\s\"'`,;.!?)\x1e\x1f]!?)", _is_account, label="login"),
+    SecretPlace("admin/|admin:|administrator/|administrator:|root/|root:", r"(?<![\w/.@-])(?:admin|administrator|root)[/:](?P<value>[^\s\"'`,;)/@:\x1e\x1f]{7,79}?)(?=[\"'`,;).:!?]{0,3}(?:\s|\Z))", is_chosen, label="login", before=15),
     SecretPlace("pass:", r"-pass(?:in|out|word)?[ \t=]{1,4}[\"']?pass:" + VALUE, label="pass", before=16),
 )
 # fmt: on

@@ -60,6 +60,17 @@ _PHONE = re.compile(
 )
 """A phone number with the code of its country; people group the digits as they like."""
 PHONE_DIGITS = range(9, 16)
+_NATIONAL = re.compile(
+    r"(?<![\w+/=.:#@-])(?:0[1-9][0-9]{0,4}[ /-](?:[0-9]{2,8}[ -]?){1,5}|\([0-9]{2,5}\) ?[0-9]{3,4}[ -]?[0-9]{3,6}"
+    r"|[2-9][0-9]{2}[-. ][0-9]{3}[-. ][0-9]{4})(?<=[0-9])(?![\w:/-]|[.,][0-9])",
+    re.ASCII,
+)
+"""A phone number as it is written within a country; a date or an id may look like one."""
+_PHONE_WORD = re.compile(
+    r"(?i)(?:phone|\btel|mobile?\b|\bhandy|\bcell\b|\bfax|whatsapp|call(?: \w+)?(?: (?:at|on))?[: ]*\Z|\bruf|number is"
+    r"|nummer|t[ée]l[ée]f|电话|手机|電話|携帯|전화|휴대|телефон)"
+)
+"""What stands before one on its line."""
 _PSEUDONYM = re.compile(r"(?:user|host|person|owner|repo)-[0-9a-f]{6}")
 _BOTS = ("Claude", "claude", "GitHub", "dependabot[bot]", "github-actions[bot]")
 
@@ -113,6 +124,7 @@ class Personal:
             yield from _authors(text)
         if "+" in text or "00" in text:
             yield from _phones(text)
+        yield from _national_phones(text)
         if "Linux " in text:
             yield from _groups(_UNAME, text, HOST, is_host)
 
@@ -184,6 +196,13 @@ def _phones(text: str) -> Iterator[Span]:
         is_added_line = number[1:].isdigit() and text[found.start() - 1 : found.start()] in ("", "\n")  # of a patch
         if sum(map(str.isdigit, number)) in PHONE_DIGITS and not is_added_line:
             yield Span(*found.span(), number, PHONE, PERSONAL)
+
+
+def _national_phones(text: str) -> Iterator[Span]:
+    for found in _NATIONAL.finditer(text):
+        before = text[max(0, found.start() - 40) : found.start()].rpartition("\n")[2]
+        if sum(map(str.isdigit, found[0])) in PHONE_DIGITS and _PHONE_WORD.search(before) is not None:
+            yield Span(*found.span(), found[0], PHONE, PERSONAL)
 
 
 def _remote_urls(text: str) -> Iterator[re.Match[str]]:

@@ -13,8 +13,9 @@ import msgspec
 from reread.base import jsontext
 from reread.base.addons import parts
 from reread.disk.filenames import filename_for
-from reread.disk.layout import CONVERSATIONS, PROJECTS, TOOL_RESULTS, spilled_files
+from reread.disk.layout import CONVERSATIONS, PROJECTS, TOOL_RESULTS
 from reread.disk.sources import FileSource, Source
+from reread.disk.spilled import spilled_files
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.redaction.certain import find_certain
 from reread.redaction.decisions import DecisionStore

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from reread.disk.layout import agent_files, spilled_files
+from reread.disk.agent_files import agent_files
 from reread.disk.sources import FileSource
+from reread.disk.spilled import spilled_files
 from reread.errors import NotFound, Unreadable
 from reread.redaction.likely import find_likely
 from reread.redaction.literals import Literals

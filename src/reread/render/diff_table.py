@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reread.base.format import duration_text, money_text, number_text, tokens_text
 from reread.base.sanitize import safe
-from reread.base.text import cell_width, pad, plural, truncate
+from reread.base.text import cell_width, pad, plural, truncate, wrapped
 from reread.base.times import seconds_between
 from reread.render.file_listing import diff_lines
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
@@ -97,17 +97,8 @@ def _cell(text: str, column: int) -> str:
 
 def _wrapped(text: str, column: int) -> list[str]:
     """Return a text in lines that fit a column."""
-    out: list[str] = []
-    for line in text.strip().split("\n")[:ANSWER_LINES]:
-        words, row = line.split(), ""
-        for word in words:
-            if row and cell_width(row) + 1 + cell_width(word) > column:
-                out.append(row)
-                row = word
-            else:
-                row = f"{row} {word}" if row else word
-        out.append(row)
-    return out
+    lines = (" ".join(line.split()) for line in text.strip().split("\n")[:ANSWER_LINES])
+    return [part for line in lines for part in wrapped(line, column)]
 
 
 def _compared_files(files: list[FileDifference], width: int | None) -> Iterator[list[Span]]:

@@ -381,19 +381,12 @@ def session_schema() -> dict[str, Any]:
     """Return the JSON Schema of a session; the lines of `tail --format json` are its `ChangeValue`."""
     known = filter(inspect.isclass, vars(nodes).values())
     drawn = [one for one in known if issubclass(one, Struct) and one.__module__ == nodes.__name__]
-    structs = [*STRUCTS, *drawn]
-    references, definitions = msgspec.json.schema_components(structs, ref_template="#/$defs/{name}")
-    for struct in structs:
-        _describe(definitions[struct.__name__], struct)
+    whole = described_schema("A session as `reread show --json` prints it", *STRUCTS, *drawn)
+    definitions = whole["$defs"]
     kinds = [struct.__name__ for struct in drawn if issubclass(struct, Node) and struct is not Node]
     members = [{"$ref": f"#/$defs/{kind}"} for kind in kinds]
     definitions["Node"] = {"title": "Node", "description": Node.__doc__, "anyOf": members}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"A session as `reread show --json` prints it, version {VERSION}",
-        **references[0],
-        "$defs": dict(sorted({**definitions, "ContentBlock": CONTENT_BLOCK}.items())),
-    }
+    return {**whole, "$defs": dict(sorted({**definitions, "ContentBlock": CONTENT_BLOCK}.items()))}
 
 
 def described_schema(title: str, *structs: type[Struct]) -> dict[str, Any]:

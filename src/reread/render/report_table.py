@@ -348,7 +348,7 @@ def advice_lines(report: AdviceReport, *, all: bool = False, width: int | None =
     yield PLAIN, f"From {looked_at}; `--json` has the places of each."
     if hidden := report.items[len(items) :]:
         worth = money_text(sum_known(item.cost_usd for item in hidden)) or UNPRICED
-        yield PLAIN, f"Not shown: {len(hidden):,} more, worth {worth}; --all shows them."
+        yield PLAIN, f"Not shown: {len(hidden):,} more, worth {worth}; --full shows them."
 
 
 def advice_text(item: Advice) -> str:

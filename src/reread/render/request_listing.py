@@ -296,9 +296,9 @@ def request_value(request: Request) -> RequestValue:
 
 
 def request_schema() -> dict[str, Any]:
-    """Return the JSON Schema of `show --request -f json`."""
+    """Return the JSON Schema of `show SESSION:req4 -f json`."""
     return described_schema(
-        "An API request as `reread show --request N -f json` prints it", RequestValue, CacheMarkValue
+        "An API request as `reread show SESSION:req4 -f json` prints it", RequestValue, CacheMarkValue
     )
 
 

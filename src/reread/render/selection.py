@@ -104,16 +104,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def has_call(self, calls: Iterable[Call]) -> bool:
         """True if one of these calls, or one that their agents made, is selected."""
-        waiting, seen = list(calls), set[str]()
-        while waiting:
-            call = waiting.pop()
-            if self._is_chosen(call):
-                return True
-            for agent in call.agents:
-                if agent.id not in seen:
-                    seen.add(agent.id)
-                    waiting += agent.calls
-        return False
+        return any(map(self._is_chosen, _calls_below(calls)))
 
     def _is_chosen(self, call: Call) -> bool:
         return (
@@ -134,7 +125,7 @@ def selection_at(session: Session, selection: Selection = EVERYTHING) -> Selecti
         raise Misuse("An API request is shown by show, context and diff; name a turn or a call, as in 8c1f:3.2.")
     if at.path is None and at.turn is None:
         return selection
-    if selection.turns != (1, None) or selection.path is not None:
+    if selection.path is not None or (at.turn is not None and selection.turns != (1, None)):
         raise Misuse(f"Cannot choose turns or a path of {at.place}; name the session alone.")
     turns = turns_at(session.conversation, at)
     calls = (call_at(session.conversation, at).id,) if at.call is not None else selection.calls
@@ -236,11 +227,17 @@ def agents_below(session: Session, calls: Iterable[Call] | None = None) -> list[
     agents = list(session.agents.values())
     if calls is None:
         return agents
-    found: set[str] = set()
-    waiting = list(calls)
-    while waiting:
-        for agent in waiting.pop().agents:
-            if agent.id not in found:
-                found.add(agent.id)
-                waiting += agent.calls
+    found = {agent.id for call in _calls_below(calls) for agent in call.agents}
     return [agent for agent in agents if agent.id in found]
+
+
+def _calls_below(calls: Iterable[Call]) -> Iterator[Call]:
+    """Yield calls, and those that their agents made, directly or through other agents."""
+    waiting, seen = list(calls), set[str]()
+    while waiting:
+        call = waiting.pop()
+        yield call
+        for agent in call.agents:
+            if agent.id not in seen:
+                seen.add(agent.id)
+                waiting += agent.calls

@@ -180,7 +180,7 @@ class SequenceView(Generic[T]):
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
     """The main thread of a session, with the commands that show its other branches."""
     name = shlex.quote(session.id) if threads_of(session).shown_as else shell_name(session.path, session.id)
-    return conversation_sequence(session.conversation, selection, f"reread show {name} --path")
+    return conversation_sequence(session.conversation, selection, f"reread show {name}@")
 
 
 def conversation_sequence(
@@ -272,7 +272,7 @@ def _fork_lists(conversation: Conversation, shown: int, command: str) -> dict[in
 def _fork_list(ways: Iterable[tuple[int, list[Message], bool]], command: str) -> ForkList:
     return ForkList(
         [
-            ForkChoice(id, _first_words(messages), is_shown, f"{command} {id}" if command else "")
+            ForkChoice(id, _first_words(messages), is_shown, f"{command}{id}" if command else "")
             for id, messages, is_shown in ways
         ]
     )

@@ -16,7 +16,7 @@ from reread.accounting.prices import current_prices
 from reread.base.choices import DENIED, FAILED, HOOK, RULE, AdviceKind, CacheBreakCause, has_run
 from reread.base.format import money_text
 from reread.base.text import plural
-from reread.disk import layout
+from reread.disk.projects import expand_folders, is_within
 from reread.facts.clock import zone_time
 from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
@@ -86,7 +86,7 @@ def advise(
     less than a cent a day. Without sources, look at all sessions of this machine, or those below `root`.
     """
     scope = Scope(*sources, **{name: value for name, value in options.items() if name not in OF_BEGINNING})  # pyright: ignore[reportArgumentType]
-    period, folders = Scope(**options).period, layout.expand_folders(options.get("project"))
+    period, folders = Scope(**options).period, expand_folders(options.get("project"))
     zone = scope.zone
     unread: list[str] = []
 
@@ -123,7 +123,7 @@ Bounds = tuple[int | None, int | None]
 
 def _is_meant(project: str | None, began: int | None, period: Bounds, folders: Sequence[str]) -> bool:
     first, last = period
-    if folders and not layout.is_within(project, folders):
+    if folders and not is_within(project, folders):
         return False
     time = began if began is not None else 1 << 62
     return (first is None and last is None) or (first or -(1 << 62)) <= time < (last or 1 << 62)

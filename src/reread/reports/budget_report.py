@@ -18,7 +18,8 @@ from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.late_pattern import late_pattern
 from reread.base.times import parse_span, parse_time_zone
 from reread.catalog.config import change_config_value, config_value
-from reread.disk.layout import default_store, expand_folders
+from reread.disk.layout import default_store
+from reread.disk.projects import expand_folders
 from reread.errors import Misuse
 from reread.facts.scope import Scope
 from reread.reports.report import Row

@@ -15,6 +15,7 @@ from reread.base.text import plural
 from reread.catalog.headers import read_header
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
+from reread.disk.agent_files import agent_files, first_envelope
 from reread.disk.sources import FileSource, own_source
 from reread.errors import RereadError, Unreadable, naming_file
 from reread.model.conversation import Agent, Conversation
@@ -149,7 +150,7 @@ def _age(item: Item) -> tuple[datetime, bool, datetime]:
         header = read_header(item.path)
     except RereadError:
         return _NEVER, True, _NEVER
-    head = layout.first_envelope(item.path)
+    head = first_envelope(item.path)
     is_fork = head is not None and bool(head.forkedFrom)
     return header.started or _NEVER, is_fork, header.updated or _NEVER
 
@@ -198,7 +199,7 @@ class _Work:
         """Load the agents' own files that are not done yet; the session does without those that cannot be read."""
         agents: dict[str, Loader] = {}
         failed: list[FileReport] = []
-        paths = layout.agent_files(opened.path, [*opened.ids, opened.path.stem]) if opened.path else {}
+        paths = agent_files(opened.path, [*opened.ids, opened.path.stem]) if opened.path else {}
         for id, path in sorted(paths.items(), key=lambda pair: pair[1]):
             if self._begin(path):
                 try:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Unpack
 
 from reread.accounting.billing import COUNT_NAMES, PICOS_PER_DOLLAR
-from reread.accounting.prices import current_prices
+from reread.accounting.prices import Prices, current_prices
 from reread.facts.scope import ScopeOptions
 from reread.reports.cache_report import cache_breaks
 from reread.reports.report import Report, Row
@@ -15,16 +15,17 @@ from reread.reports.usage_report import COST, usage
 if TYPE_CHECKING:
     from reread.session.session import Session
 
+FIRST, AGAIN, WRITTEN = "cache_first", "cache_again", "cache_write"
 PART_NAMES = {
     "output": "output",
     "input": "new input",
     "cache_read": "cache reads",
-    "cache_first": "cache writes, first time",
-    "cache_again": "cache written again",
+    FIRST: "cache writes, first time",
+    AGAIN: "cache written again",
     "searches": "web searches",
 }
 """The parts in words."""
-PARTS = ("input", "output", "cache_write", "cache_write", "cache_read", "searches")
+PARTS: tuple[str, ...] = ("input", "output", WRITTEN, WRITTEN, "cache_read", "searches")
 """The part of the cost that each of the counts of a usage belongs to."""
 
 
@@ -37,17 +38,11 @@ def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[Sco
     rates.
     """
     prices = current_prices()
-    sums = dict.fromkeys(PARTS, 0.0)
+    sums: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     used = usage(*sources, by="model", **options)
     for row in used.rows:
-        rates = prices.rates(row["model"], None)
-        if rates is None or not row.cost_usd:
-            continue
-        rate = (rates.input, rates.output, rates.write_5m, rates.write_1h, rates.read, rates.search)
-        shares = [row[name] * each for name, each in zip(COUNT_NAMES, rate, strict=True)]
-        whole = sum(shares) or 1
-        for part, share in zip(PARTS, shares, strict=True):
-            sums[part] += share / whole * row.cost_usd
+        for part, cost in _divided(row, prices).items():
+            sums[part] += cost
     causes: dict[str, dict[str, Any]] = {}
     broken = cache_breaks(*sources, by=("cause", "model"), **options)
     for row in broken.rows:
@@ -56,13 +51,13 @@ def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[Sco
         cause = causes.setdefault(str(row["cause"]), {"cause": row["cause"], "breaks": 0, "cost_usd": 0.0})
         cause["breaks"] += row.breaks
         cause["cost_usd"] += (row.cost_usd or 0.0) + read
-    again = min(sums["cache_write"], sum(cause["cost_usd"] for cause in causes.values()))
+    again = min(sums[WRITTEN], sum(cause["cost_usd"] for cause in causes.values()))
     costs = {
         "output": sums["output"],
         "input": sums["input"],
         "cache_read": sums["cache_read"],
-        "cache_first": sums["cache_write"] - again,
-        "cache_again": again,
+        FIRST: sums[WRITTEN] - again,
+        AGAIN: again,
         **({"searches": sums["searches"]} if sums["searches"] else {}),
     }
     return Report(
@@ -74,3 +69,35 @@ def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[Sco
         about={"causes": sorted(causes.values(), key=lambda one: -one["cost_usd"])},
         columns=[COST],
     )
+
+
+def behind_part(
+    part: str, *sources: str | os.PathLike[str] | Session, cause: str | None = None, **options: Unpack[ScopeOptions]
+) -> list[tuple[Row, float]]:
+    """Return the responses that a part of the cost is of, each with what it is of that, the dearest first.
+
+    What was written to the cache again is told by its cache breaks, which say the turn and the cause.
+    """
+    if part == AGAIN:
+        broken = cache_breaks(*sources, by=("cause",), **options).items
+        found = [(row, row["cost_usd"] or 0.0) for row in broken if cause in (None, row["cause"])]
+    else:
+        prices = current_prices()
+        name = WRITTEN if part == FIRST else part
+        rows = usage(*sources, by=("model",), **options).items
+        found = [(row, _divided(row, prices).get(name, 0.0)) for row in rows]
+    return sorted(((row, cost) for row, cost in found if cost > 0), key=lambda one: -one[1])
+
+
+def _divided(row: Row, prices: Prices) -> dict[str, float]:
+    """Return what each part of the cost of a row is, in the proportion of list prices."""
+    rates = prices.rates(row["model"], None)
+    if rates is None or not row["cost_usd"]:
+        return {}
+    rate = (rates.input, rates.output, rates.write_5m, rates.write_1h, rates.read, rates.search)
+    shares = [row[name] * each for name, each in zip(COUNT_NAMES, rate, strict=True)]
+    whole = sum(shares) or 1
+    parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
+    for part, share in zip(PARTS, shares, strict=True):
+        parts[part] += share / whole * row["cost_usd"]
+    return parts

@@ -22,6 +22,7 @@ import msgspec
 from reread.accounting.prices import current_prices
 from reread.base.paths import normalize_folder
 from reread.disk import layout
+from reread.disk.agent_files import session_of
 from reread.disk.processes import ClientProcesses, Process
 from reread.disk.registry import FOLDER, RunningSession, running_sessions
 from reread.disk.sources import FileSource
@@ -123,29 +124,16 @@ class NowWatch:
 
     def __init__(self, root: str | Path | Sequence[str | Path] | None = None) -> None:
         roots = [root] if isinstance(root, str | Path) else root
-        self._roots = [layout.expand_path(one).absolute() for one in roots] if roots else None
+        self._transcripts = _Transcripts([layout.expand_path(one).absolute() for one in roots] if roots else None)
+        self._registered: dict[str, _Registered] = {}
+        """What is known of the sessions that the registry has named, by their ids."""
         self._open: dict[Path, _OpenSession] = {}
-        self._seen: set[str] = set()
-        """The sessions that the registry has named."""
-        self._ended: dict[str, datetime] = {}
-        """When sessions left the registry."""
-        self._died: dict[str, Activity] = {}
-        """Those whose process was gone while the registry named them; another client removes their entries."""
-        self._paths: dict[str, Path] = {}
-        """The transcript of each session id that was looked for."""
-        self._unwritten: set[str] = set()
-        """Session ids without a transcript, as long as no file changes."""
-        self._newest: dict[str, list[tuple[float, Path]]] = {}
-        """The transcripts of a project and when each was written, the newest first, as long as no file changes."""
-        self._recent: dict[Path, float] = {}
-        """When each transcript was written, of those that may matter."""
-        self._swept = -SWEEP_SECONDS
         self._processes = ClientProcesses()
 
     def folders(self) -> list[str]:
         """Return the folders to watch: those of sessions, and the registries."""
-        registries = (config / FOLDER for config in self._registries())
-        return [str(folder) for folder in (*self._session_folders(), *registries) if os.path.isdir(folder)]
+        registries = (config / FOLDER for config in self._transcripts.registries())
+        return [str(folder) for folder in (*self._transcripts.folders(), *registries) if os.path.isdir(folder)]
 
     def update(self, touched: set[str] | None = None) -> list[LiveSession]:
         """Return what runs now; `touched` are the files that changed since, None if that is unknown."""
@@ -153,89 +141,54 @@ class NowWatch:
             return self._update(touched, datetime.now(UTC))
 
     def _update(self, touched: set[str] | None, clock: datetime) -> list[LiveSession]:
-        self._sweep(touched)
-        registered = [(one, one.alive) for config in self._registries() for one in running_sessions(config)]
+        for path in self._transcripts.sweep(touched):
+            if path in self._open:
+                self._open[path].stale = True
+        registries = self._transcripts.registries()
+        registered = [(one, one.alive) for config in registries for one in running_sessions(config)]
         known = [(one, alive) for one, alive in registered if alive is not None or _is_recent(one, clock)]
         entries = {one.session: (one, alive) for one, alive in sorted(known, key=_trust)}
-        for id in self._seen - entries.keys():
-            self._ended.setdefault(id, clock)
-        self._seen |= entries.keys()
-        self._died = {id: one for id, one in self._died.items() if _is_shown(one, clock)}
-        found = [live for one, alive in entries.values() if (live := self._named(one, alive, clock))]
-        found += self._unnamed(entries.keys(), {one.pid for one, alive in registered if alive}, clock)
-        for path in self._open.keys() - {Path(one.path) for one in found if one.path is not None}:
+        for id in entries:
+            self._registered.setdefault(id, _Registered())
+        for id, one in self._registered.items():
+            one.left = None if id in entries else one.left or clock
+            one.died = one.died if one.died is not None and _is_shown(one.died, clock) else None
+        found = [live for entry, alive in entries.values() if (live := self._named(entry, alive, clock))]
+        found += self._unnamed(entries.keys(), {entry.pid for entry, alive in registered if alive}, clock)
+        for path in self._open.keys() - {Path(live.path) for live in found if live.path is not None}:
             self._open.pop(path).close()
-        return sorted((one for one in found if _is_shown(one, clock)), key=_order)
-
-    def _configs(self) -> list[Path]:
-        return self._roots if self._roots is not None else layout.config_folders()
-
-    def _registries(self) -> list[Path]:
-        """Return the folders with a registry: that of a projects folder is beside it."""
-        return [config.parent if config.name == layout.PROJECTS else config for config in self._configs()]
-
-    def _session_folders(self) -> list[Path]:
-        """Return the folders of sessions; raise NotFound if one that was named does not exist."""
-        configs = self._roots or [config for config in layout.config_folders() if os.path.isdir(config)]
-        return list(layout.session_folders(configs)) if configs else []
-
-    def _sweep(self, touched: set[str] | None) -> None:
-        """Find the transcripts that were written lately: all of them at times, else those that were touched."""
-        whole = touched is None or time.monotonic() - self._swept >= SWEEP_SECONDS
-        if whole:
-            self._swept = time.monotonic()
-            self._recent.clear()
-        if whole or touched:
-            self._unwritten.clear()
-            self._newest.clear()
-        for folder in self._session_folders() if whole or touched else ():
-            oldest = time.time() - (ELSEWHERE if _is_kept(folder) else SHOWN[ENDED]).total_seconds()
-            start = os.path.join(folder, "")
-            for path in _sessions_in(folder) if whole else (p for p in touched or () if p.startswith(start)):
-                self._note(Path(path), folder, oldest)
-
-    def _note(self, path: Path, folder: Path, oldest: float) -> None:
-        with suppress(OSError):
-            session = path if path.parent.parent == folder else layout.session_of(path, folder)
-            if session is not None and session.suffix == SUFFIX:
-                modified = stat_file(session).st_mtime
-                if modified >= oldest:
-                    self._recent[session] = modified
-                if session in self._open:
-                    self._open[session].stale = True
+        return sorted((live for live in found if _is_shown(live, clock)), key=_order)
 
     def _named(self, entry: RunningSession, alive: bool | None, clock: datetime) -> LiveSession | None:
         """Return a session that the registry names; None if it died so long ago that it need not be read."""
-        self._ended.pop(entry.session, None)
-        path = self._find(entry)
+        known = self._registered[entry.session]
+        path = self._transcripts.find(entry.session, known.path)
+        known.path = path or known.path
         if alive is False and path is not None and _age(path, clock) > SHOWN[DIED]:
             return None
         session = self._session(path)
         activity = _activity(session, entry, alive, entry.pid, clock)
-        if activity.state == DIED:
-            self._died[entry.session] = activity
-        else:
-            self._died.pop(entry.session, None)
+        known.died = activity if activity.state == DIED else None
         return self._live(entry.session, session, activity, clock, entry=entry)
 
     def _unnamed(self, named_ids: Set[str], pids: set[int], clock: datetime) -> Iterator[LiveSession]:
         """Yield the sessions that clients write and the registry does not name, those written lately, and the dead."""
-        named = {self._paths.get(id) for id in named_ids}
+        named = {self._registered[id].path for id in named_ids}
         clients = self._processes.by_folder()
         written = dict(self._written_by(clients or {}, pids, named))
-        dead = {path for id in self._died.keys() & self._ended.keys() if (path := self._paths.get(id)) is not None}
-        for path in (*written, *((self._recent.keys() | dead) - written.keys() - named)):
+        dead = {one.path for one in self._registered.values() if one.died and one.left and one.path is not None}
+        for path in (*written, *((self._transcripts.recent | dead) - written.keys() - named)):
             kept, process, id = _is_kept(path.parent.parent), written.get(path), path.stem
             session = self._session(path)
             if session is None:
                 continue
-            left = self._ended.get(id) if process is None else None
-            alive = False if left is not None else None if kept or clients is None else process is not None
+            known = self._registered.get(id, _Registered()) if process is None else _Registered()
+            alive = False if known.left is not None else None if kept or clients is None else process is not None
             pid = process.pid if process is not None else None
-            activity = self._died.get(id) if left is not None else None
+            activity = known.died if known.left is not None else None
             activity = activity or _activity(session, None, alive, pid, clock)
-            if left is not None and activity.state != DIED:
-                activity = Activity(ENDED, left)
+            if known.left is not None and activity.state != DIED:
+                activity = Activity(ENDED, known.left)
             yield self._live(id, session, activity, clock, pid=pid, machine=_machine(path.parent.parent))
 
     def _written_by(
@@ -244,33 +197,11 @@ class NowWatch:
         """Yield the transcripts that clients write: the newest ones of the folder that each was started in."""
         for folder, processes in clients.items():
             left = [process for process in processes if process.pid not in pids]
-            project = _NOT_IN_NAMES.sub("-", folder)
-            for modified, path in self._written_in(project) if left else ():
+            for modified, path in self._transcripts.newest_of(folder) if left else ():
                 writer = next((process for process in left if process.started <= modified), None)
                 if writer is not None and path not in named:
                     left.remove(writer)
                     yield path, writer
-
-    def _written_in(self, project: str) -> list[tuple[float, Path]]:
-        if project not in self._newest:
-            found: list[tuple[float, Path]] = []
-            for folder in self._session_folders():
-                for path in (folder / project).glob(f"*{SUFFIX}"):
-                    with suppress(OSError):  # gone again
-                        found.append((path.stat().st_mtime, path))
-            self._newest[project] = sorted(found, reverse=True)
-        return self._newest[project]
-
-    def _find(self, entry: RunningSession) -> Path | None:
-        known = self._paths.get(entry.session)
-        if (known is None or not os.path.exists(known)) and entry.session not in self._unwritten:
-            known = next((path for path in self._recent if path.stem == entry.session), None)
-            known = known or layout.find_transcript(entry.session, self._configs())
-            if known is not None:
-                self._paths[entry.session] = known
-            else:
-                self._unwritten.add(entry.session)
-        return known
 
     def _session(self, path: Path | None) -> _OpenSession | None:
         """Return a session that is up to date with its files."""
@@ -317,6 +248,86 @@ class NowWatch:
         )
 
 
+class _Registered(msgspec.Struct):
+    """What is known of a session that the registry has named."""
+
+    path: Path | None = None
+    """Its transcript, once it was found."""
+    left: datetime | None = None
+    """When it left the registry."""
+    died: Activity | None = None
+    """What it did when its process was gone while the registry named it; another client removes the entry."""
+
+
+class _Transcripts:
+    """The transcripts that may matter: those that were written lately, and those that somebody asks for."""
+
+    def __init__(self, roots: Sequence[Path] | None) -> None:
+        self.recent: set[Path] = set()
+        self._roots = roots
+        self._unwritten: set[str] = set()
+        """Session ids without a transcript, as long as no file changes."""
+        self._newest: dict[str, list[tuple[float, Path]]] = {}
+        """The transcripts of a project and when each was written, the newest first, as long as no file changes."""
+        self._swept = -SWEEP_SECONDS
+
+    def registries(self) -> list[Path]:
+        """Return the folders with a registry: that of a projects folder is beside it."""
+        return [config.parent if config.name == layout.PROJECTS else config for config in self._configs()]
+
+    def folders(self) -> list[Path]:
+        """Return the folders of sessions; raise NotFound if one that was named does not exist."""
+        configs = self._roots or [config for config in layout.config_folders() if os.path.isdir(config)]
+        return list(layout.session_folders(configs)) if configs else []
+
+    def sweep(self, touched: set[str] | None) -> list[Path]:
+        """Find those that were written lately: among all at times, else among those that were touched; return these."""
+        whole = touched is None or time.monotonic() - self._swept >= SWEEP_SECONDS
+        if whole:
+            self._swept = time.monotonic()
+            self.recent.clear()
+        if whole or touched:
+            self._unwritten.clear()
+            self._newest.clear()
+        changed: list[Path] = []
+        for folder in self.folders() if whole or touched else ():
+            oldest = time.time() - (ELSEWHERE if _is_kept(folder) else SHOWN[ENDED]).total_seconds()
+            start = os.path.join(folder, "")
+            for path in map(Path, _sessions_in(folder) if whole else (p for p in touched or () if p.startswith(start))):
+                with suppress(OSError):
+                    session = path if path.parent.parent == folder else session_of(path, folder)
+                    if session is not None and session.suffix == SUFFIX:
+                        if stat_file(session).st_mtime >= oldest:
+                            self.recent.add(session)
+                        changed.append(session)
+        return changed
+
+    def find(self, id: str, known: Path | None) -> Path | None:
+        """Return the transcript of a session; None if there is none yet."""
+        if (known is None or not os.path.exists(known)) and id not in self._unwritten:
+            found = next((path for path in self.recent if path.stem == id), None)
+            found = found or layout.find_transcript(id, self._configs())
+            if found is None:
+                self._unwritten.add(id)
+            return found
+        return known
+
+    def newest_of(self, folder: str) -> list[tuple[float, Path]]:
+        """Return the transcripts of sessions that were begun in a folder, and when each was written, newest first."""
+        project = _NOT_IN_NAMES.sub("-", folder)
+        if project not in self._newest:
+            found: list[tuple[float, Path]] = []
+            for sessions in self.folders():
+                for path in (sessions / project).glob(f"*{SUFFIX}"):
+                    with suppress(OSError):  # gone again
+                        found.append((path.stat().st_mtime, path))
+            self._newest[project] = sorted(found, reverse=True)
+        return self._newest[project]
+
+    def _configs(self) -> Sequence[Path]:
+        return self._roots if self._roots is not None else layout.config_folders()
+
+
 class _OpenSession:
     """A session that is followed, and what was computed from its files."""
 
@@ -338,10 +349,6 @@ class _OpenSession:
     @property
     def conversation(self) -> Any:
         return self._session.conversation
-
-    @property
-    def project(self) -> str:
-        return self._session.project
 
     def close(self) -> None:
         self._session.close()
@@ -410,16 +417,15 @@ class _OpenSession:
 def _activity(
     session: _OpenSession | None, entry: RunningSession | None, alive: bool | None, pid: int | None, clock: datetime
 ) -> Activity:
-    if session is None:
-        return activity_of(None, entry, alive=alive, pid=pid, now=clock)
-    return activity_of(session.conversation, entry, alive=alive, pid=pid, now=clock, started=session.started)
+    conversation, started = (session.conversation, session.started) if session is not None else (None, None)
+    return activity_of(conversation, entry, alive=alive, pid=pid, now=clock, started=started)
 
 
 def _sessions_in(folder: Path) -> Iterator[str]:
     """Yield the transcripts of sessions, without those of agents."""
     if _is_kept(folder):
         paths = (path for path, _ in layout.jsonl_files(str(folder)))
-        yield from (path for path in paths if layout.session_of(Path(path), folder) == Path(path))
+        yield from (path for path in paths if session_of(Path(path), folder) == Path(path))
         return
     with suppress(OSError), os.scandir(folder) as projects:
         for project in projects:

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from reread.base.address import LAST, LATEST
 from reread.errors import Misuse
 from reread.session.context_parts import Context
 from reread.session.places import NoSuchRequest, call_at
 from reread.session.session import Session, open  # noqa: A004
-
-_NAME = re.compile(r"(?:([^:]+):)?([0-9]{1,9}|latest)")
-
-
-def split_request(name: str) -> tuple[str | None, int]:
-    """Split 4, latest, AGENT:4 or AGENT:latest into the agent, None for the main thread, and the number."""
-    found = _NAME.fullmatch(name)
-    if found is None:
-        raise Misuse(f"{name!r} is no request; use a number, latest, or AGENT:NUMBER.")
-    return found[1], LAST if found[2] == LATEST else int(found[2])
 
 
 def context(

@@ -15,6 +15,7 @@ import msgspec
 
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
+from reread.disk.agent_files import agent_files
 from reread.disk.layout import TOOL_RESULTS
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import RereadError, naming_file
@@ -58,7 +59,7 @@ class FileSecrets(msgspec.Struct):
 
 
 class SecretsReport(msgspec.Struct):
-    """The result of `reread secrets`."""
+    """The result of `reread share --check`."""
 
     files: list[FileSecrets]
     """The files in which something was found."""
@@ -181,4 +182,4 @@ def _files_of(name: str | Path, root: str | Path | Sequence[str | Path] | None) 
     if os.path.isdir(beside):
         yield from layout.transcripts_in(beside)
         yield from _spilled_below(beside)
-    yield from (path for path in layout.agent_files(session, [session.stem]).values() if path.parent == session.parent)
+    yield from (path for path in agent_files(session, [session.stem]).values() if path.parent == session.parent)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from msgspec.structs import replace
 
 from reread.accounting.prices import current_prices
-from reread.base.choices import DENIED, FAILED, StatsGrouping
+from reread.base.choices import DENIED, DONE, FAILED, StatsGrouping
 from reread.base.text import split_names
 from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
@@ -132,6 +132,26 @@ def stats(
     report = answered(ask, cache=cache)
     report.list_items = lambda: answered(lambda store: calls_in(store, scope, groups), cache=cache)
     return report
+
+
+def files_changed(*sources: str | os.PathLike[str] | Session, **options: Unpack[ScopeOptions]) -> list[Row]:
+    """Return each file that calls changed in each session: the lines in all, and the last change, with its turn."""
+    scope = Scope(*sources, **options)
+    names = ("file", "path", "session", "title", "project", "turn")
+    lines = [f"CAST(total({name}) AS INTEGER)" for name in ("lines_added", "lines_removed")]
+
+    def ask(store: FactStore) -> list[Row]:
+        count_all(store, scope)
+        where = Tally(store, scope, current_prices()).conditions[CALLS]
+        # The columns without an aggregate are those of the row with the latest time.
+        rows = store.rows(
+            f"SELECT {', '.join([*names, 'max(time)', *lines])} FROM {CALLS} WHERE {where} AND state = '{DONE}'"
+            " AND file IS NOT NULL AND (lines_added > 0 OR lines_removed > 0) GROUP BY file, path"
+        )
+        figures = (*names, "last_ms", "added", "removed")
+        return [Row({}, dict(zip(figures, row, strict=True))) for row in rows]
+
+    return answered(ask)
 
 
 def calls_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> list[Row]:

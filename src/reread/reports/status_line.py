@@ -11,6 +11,15 @@ import json
 import os
 import sys
 import time
+from _thread import start_new_thread
+
+from reread.base.coerce import as_dict, as_list
+from reread.base.own_folders import cache_path
+from reread.storage.safe_open import make_own_folder, open_no_link, open_plain, read_own
+
+TYPE_CHECKING = False  # loading types takes as long as all else
+if TYPE_CHECKING:
+    from typing import Any
 
 SPENDING, RATE_LIMITS = "spending-{}.json", "rate-limits-{}.json"
 MARK = "spending-{}.counting"
@@ -58,7 +67,7 @@ def status_text(data: bytes, template: str = DEFAULT) -> str:
 
     A part of the template between ` · ` is left out if one of its fields is unknown.
     """
-    given = _dict(json.loads(data)) if 0 < len(data) <= LARGEST else {}
+    given = as_dict(json.loads(data)) if 0 < len(data) <= LARGEST else {}
     limits = {name: limit for name, limit in _part(given, "rate_limits").items() if limit_text(name, limit)}
     values = _values(given, limits)
     if not any(values.values()):
@@ -76,20 +85,11 @@ def now_seconds() -> float:
 
 
 def cache_file(name: str) -> str:
-    """Return the path of a file in the folder for caches; `storage.user_paths` knows the same folder.
+    """Return the path of a file in the folder for caches.
 
     Each set of configuration folders has files of its own, with other sessions and limits.
     """
-    name = name.format(_configs_key())
-    given = os.environ.get("REREAD_CACHE")
-    if given:
-        return os.path.join(os.path.expanduser(given), name)
-    if sys.platform == "linux":
-        home = os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache"
-        return os.path.join(os.path.expanduser(home), "reread", name)
-    from reread.storage.user_paths import cache_folder
-
-    return str(cache_folder() / name)
+    return os.path.join(cache_path(), name.format(_configs_key()))
 
 
 def _configs_key() -> str:
@@ -103,7 +103,7 @@ def _configs_key() -> str:
     return f"{zlib.crc32(os.fsencode(','.join(paths))):08x}"
 
 
-def _values(given: dict[str, object], limits: dict[str, object]) -> dict[str, str]:
+def _values(given: dict[str, Any], limits: dict[str, Any]) -> dict[str, str]:
     context, cache = _part(given, "context_window"), _part(given, "prompt_cache")
     used, expires = _number(context.get("used_percentage")), _number(cache.get("expires_at"))
     if used is None:
@@ -120,19 +120,19 @@ def _values(given: dict[str, object], limits: dict[str, object]) -> dict[str, st
     }
 
 
-def _folder(given: dict[str, object]) -> str:
+def _folder(given: dict[str, Any]) -> str:
     folder = _part(given, "workspace").get("project_dir") or given.get("cwd")
     return folder if isinstance(folder, str) else ""
 
 
-def _spent(given: dict[str, object], spending: dict[str, object]) -> dict[str, str]:
-    budgets = [one for one in map(_dict, _list(spending.get("budgets"))) if _counts(one, given)]
+def _spent(given: dict[str, Any], spending: dict[str, Any]) -> dict[str, str]:
+    budgets = [one for one in map(as_dict, as_list(spending.get("budgets"))) if _counts(one, given)]
     lefts = [_number(one.get("left_usd")) for one in budgets]
     least = min((left for left in lefts if left is not None), default=None)
     return {"today": _money(_number(spending.get("today_usd"))), "left": _money(least)}
 
 
-def _counts(budget: dict[str, object], given: dict[str, object]) -> bool:
+def _counts(budget: dict[str, Any], given: dict[str, Any]) -> bool:
     """True if what this session costs counts for a budget: it is for all, for its project or for its model."""
     folder, project, model = _folder(given).lower(), budget.get("project"), budget.get("model")
     if isinstance(project, str):
@@ -164,7 +164,7 @@ def _filled(part: str, values: dict[str, str]) -> str:
 
 def limit_text(name: str, value: object) -> str:
     """Return how much of a rate limit is used, and until when if that is much; empty if it is over or does not say."""
-    limit = _dict(value)
+    limit = as_dict(value)
     used, resets = _number(limit.get("used_percentage")), _number(limit.get("resets_at"))
     if used is None or (resets is not None and resets <= now_seconds()):
         return ""
@@ -172,7 +172,7 @@ def limit_text(name: str, value: object) -> str:
     return f"{WINDOWS.get(name, _text(name.replace('_', ' ')))} {used:.0f}%{until}"
 
 
-def _used_share(context: dict[str, object]) -> float | None:
+def _used_share(context: dict[str, Any]) -> float | None:
     used, size = _number(context.get("total_input_tokens")), _number(context.get("context_window_size"))
     return None if used is None or not size else 100 * used / size
 
@@ -184,12 +184,12 @@ def _cache_end(path: object) -> float | None:
     from datetime import datetime
 
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open_plain(path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             lines = file.read(TAIL).split(b"\n")
         for line in reversed(lines):
             if b'"cache_creation' in line and line.endswith(b"}"):
-                record = _dict(json.loads(line))
+                record = as_dict(json.loads(line))
                 used = _part(_part(record, "message"), "usage")
                 if not used:  # a text that quotes a response
                     continue
@@ -202,17 +202,11 @@ def _cache_end(path: object) -> float | None:
     return None
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe that nobody writes to does not hold the line up."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _spending() -> dict[str, object]:
+def _spending() -> dict[str, Any]:
     """Return what is written down of today; have it counted in the background if that is old."""
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     try:
-        with open(cache_file(SPENDING), "rb", opener=_open_own) as file:
-            found = _dict(json.loads(file.read(LARGEST)))
+        found = as_dict(json.loads(read_own(cache_file(SPENDING), LARGEST)))
     except (OSError, ValueError):
         pass
     at, start, end = (_number(found.get(name)) or 0.0 for name in ("at", "from", "until"))
@@ -230,7 +224,7 @@ def _start_counting(clock: float) -> None:
             return
     except OSError:
         pass
-    if not _is_written(mark, "counting"):
+    if not _is_written(mark, b"counting"):
         return
     words = [sys.executable, "-P", "-m", "reread.reports.spending"]
     if hasattr(os, "posix_spawn"):
@@ -244,61 +238,39 @@ def _start_counting(clock: float) -> None:
         subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _keep(name: str, value: dict[str, object]) -> None:
+def _keep(name: str, value: dict[str, Any]) -> None:
     """Write a small file, unless it says the same."""
-    path, text = cache_file(name), json.dumps(value)
+    path, text = cache_file(name), json.dumps(value).encode()
     try:
-        with open(path, opener=_open_own) as file:
-            if file.read(LARGEST) == text:
-                return
-    except (OSError, ValueError):
+        if read_own(path, LARGEST) == text:
+            return
+    except OSError:
         pass
     temporary = f"{path}.{os.getpid()}"
     if _is_written(temporary, text):
         os.replace(temporary, path)
 
 
-def _is_own(status: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-
-
-def _open_own(path: str, flags: int) -> int:
-    """Open a file of this user's own, and no link; `storage.safe_open` has the same rules."""
-    file = _open_at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
-    if not _is_own(os.fstat(file)):
-        os.close(file)
-        raise PermissionError(path)
-    return file
-
-
-def _is_written(path: str, text: str) -> bool:
+def _is_written(path: str, text: bytes) -> bool:
     """Write a file that only this user can read; False in a folder of others, who could put links there."""
-    folder = os.path.dirname(path)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        if not _is_own(os.stat(folder)):
-            return False
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        make_own_folder(os.path.dirname(path))
+        with open(open_no_link(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+            file.write(text)
     except OSError:
         return False
-    try:
-        os.write(file, text.encode())
-    finally:
-        os.close(file)
     return True
 
 
 def _limit_time() -> None:
     """End with an empty line if it takes too long, whatever it waits for."""
-    import threading
 
     def end() -> None:
+        time.sleep(LIMIT_SECONDS)
         os.write(1, b"\n")
         os._exit(0)
 
-    timer = threading.Timer(LIMIT_SECONDS, end)
-    timer.daemon = True
-    timer.start()
+    start_new_thread(end, ())
 
 
 def _print(text: str) -> None:
@@ -308,16 +280,8 @@ def _print(text: str) -> None:
         os._exit(0)
 
 
-def _dict(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
-
-
-def _part(value: dict[str, object], name: str) -> dict[str, object]:
-    return _dict(value.get(name))
+def _part(value: dict[str, Any], name: str) -> dict[str, Any]:
+    return as_dict(value.get(name))
 
 
 def _number(value: object) -> float | None:

@@ -11,7 +11,7 @@ from reread.accounting.billing import MS_PER_DAY, UNKNOWN, rates_for, to_dollars
 from reread.accounting.prices import Prices, Rates
 from reread.base.paths import normalize_folder
 from reread.disk.derived_cache import known_path
-from reread.disk.repository import repository_of
+from reread.disk.projects import repository_of
 from reread.errors import Misuse
 from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, block_of_hour, period_of_slot
 from reread.facts.owners import file_owners

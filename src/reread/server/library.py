@@ -21,15 +21,15 @@ from reread.catalog.header import Header
 from reread.catalog.headers import KeptMarks, read_headers, with_transcript
 from reread.catalog.resolve import found_by_record
 from reread.disk import layout
+from reread.disk.agent_files import session_of
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.sources import LIVE_SECONDS
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError
 from reread.facts.owners import file_owners
 from reread.reader import library_schema
-from reread.reader.library_schema import LibraryNow, NowSession
+from reread.reader.library_schema import LibraryNow, NowSession, session_key
 from reread.reader.schema import TITLE
-from reread.reader.session_keys import session_key
 from reread.render.format import heading
 from reread.render.now_table import activity_text, summary_text
 from reread.reports.now_report import LiveSession, NowWatch, ticks_of
@@ -92,14 +92,13 @@ class RunningSessions:
             return self._now
 
     def _row(self, one: LiveSession) -> NowSession:
-        return NowSession(
+        return copied(
+            NowSession,
+            one,
             id=one.session,
             key=self._key_of(one.path) if one.path is not None else None,
             title=heading(one.title or one.session, TITLE),
             project=path_name(one.project),
-            git_branch=one.git_branch,
-            state=one.state,
-            since=one.since,
             activity=heading(activity_text(one), TITLE),
         )
 
@@ -383,7 +382,7 @@ class SessionLibrary:
     def _owner(self, path: str, folders: Iterable[str]) -> str | None:
         if path not in self._owners:
             folder = next((folder for folder in folders if Path(path).is_relative_to(folder)), None)
-            owner = layout.session_of(Path(path), Path(folder)) if folder is not None else None
+            owner = session_of(Path(path), Path(folder)) if folder is not None else None
             self._owners[path] = str(owner) if owner is not None else None
         return self._owners[path]
 

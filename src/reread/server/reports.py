@@ -14,19 +14,20 @@ from reread.git.repository import is_sha
 from reread.reader.comparison_view import SessionComparison, compare_sessions
 from reread.reader.library_schema import ReportFilter
 from reread.reader.review_view import CommitReview, review_commits
-from reread.render.report_table import group_labels, report_value
+from reread.render.file_listing import project_path
+from reread.render.report_table import CAUSE, group_labels, label, report_value
 from reread.reports.advice_report import advice_value, advise
 from reread.reports.budget_report import budget_value, budgets
 from reread.reports.cache_report import cache_breaks
-from reread.reports.cost_parts import cost_parts
+from reread.reports.cost_parts import PART_NAMES, behind_part, cost_parts
 from reread.reports.report import CALL, PROJECT, SHARE, TIME, Report, ReportColumn, Row
-from reread.reports.stats_report import stats
+from reread.reports.stats_report import files_changed, stats
 from reread.reports.usage_report import usage
 from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
 from reread.session.session import open as open_session
 
-MOST_CALLS = 200
+MOST_CALLS, MOST_RESPONSES, MOST_FILES, MOST_SESSIONS = 200, 50, 200, 20
 MOST_DIGITS = 12
 Query = Mapping[str, str]
 
@@ -98,7 +99,7 @@ def _calls(library: SessionLibrary, query: Query) -> dict[str, Any]:
 
 
 def _call_value(call: Row, keys: Mapping[str, str]) -> dict[str, Any]:
-    """Return a call and the key of its session; where its file lies is the server's own."""
+    """Return a call or a response and the key of its session; where its file lies is the server's own."""
     told = {name: value for name, value in call.items() if name != "path"}
     return {"key": keys.get(call["path"]), **told}
 
@@ -106,6 +107,35 @@ def _call_value(call: Row, keys: Mapping[str, str]) -> dict[str, Any]:
 def _stats(library: SessionLibrary, query: Query) -> Report:
     sources, options = asked(library, query, ("by", *ALL))
     return stats(*sources, **options)
+
+
+def _cost(library: SessionLibrary, query: Query) -> dict[str, Any]:
+    """Return the parts of the cost, with labels for the causes, too."""
+    sources, options = asked(library, query, OF_RESPONSES)
+    value = _value(library, query, cost_parts(*sources, **options))
+    value["labels"] |= {row["cause"]: label(CAUSE, row["cause"]) for row in value["causes"]}
+    return value
+
+
+def _responses(library: SessionLibrary, query: Query) -> dict[str, Any]:
+    """Return the responses behind the parameter `part` of the cost, and `cause` of it, the dearest first."""
+    part = query.get("part", "")
+    if part not in PART_NAMES:
+        raise Misuse(f"No part {part!r} of the cost; use {', '.join(PART_NAMES)}.")
+    sources, options = asked(library, query, OF_RESPONSES)
+    found = behind_part(part, *sources, cause=query.get("cause") or None, **options)
+    keys, known = library.keys(), library.rows_by_session()
+    return {
+        "responses": [
+            {
+                **_call_value(row, keys),
+                "title": known[row["session"]].title if row["session"] in known else "",
+                "cost_usd": cost,
+            }
+            for row, cost in found[:MOST_RESPONSES]
+        ],
+        "total": len(found),
+    }
 
 
 FAILURE_COLUMNS = (
@@ -152,6 +182,35 @@ def _failed(calls: Sequence[Row], of: int, keys: Mapping[str, str]) -> dict[str,
     }
 
 
+def _files(library: SessionLibrary, query: Query) -> dict[str, Any]:
+    """Return the files that calls changed, the last changed one first, each with its sessions, the newest first.
+
+    `path` is a part of their paths.
+    """
+    sources, options = asked(library, query, OF_SESSIONS)
+    wanted = query.get("path", "").casefold()
+    changed: dict[str, list[Row]] = {}
+    for row in sorted(files_changed(*sources, **options), key=lambda row: -(row["last_ms"] or 0)):
+        if wanted in row["file"].casefold():
+            changed.setdefault(row["file"], []).append(row)
+    keys = library.keys()
+    files = [_changed_file(file, rows, keys) for file, rows in list(changed.items())[:MOST_FILES]]
+    return {"files": files, "total": len(changed)}
+
+
+def _changed_file(file: str, rows: Sequence[Row], keys: Mapping[str, str]) -> dict[str, Any]:
+    sessions = [
+        {**_call_value(row, keys), "file": project_path(file, row["project"] or "")} for row in rows[:MOST_SESSIONS]
+    ]
+    return {
+        **{name: sessions[0][name] for name in ("file", "project", "last_ms")},
+        **{name: sum(row[name] for row in rows) for name in ("added", "removed")},
+        "path": file,
+        "count": len(rows),
+        "sessions": sessions,
+    }
+
+
 def _advice(library: SessionLibrary, query: Query) -> dict[str, Any]:
     """Return what the sessions suggest to do differently, with the keys of the sessions that it comes from."""
     sources, options = asked(library, query, OF_SESSIONS)
@@ -171,11 +230,13 @@ def _budgets(library: SessionLibrary, query: Query) -> dict[str, Any]:
 
 REPORTS = {
     "usage": counted_report(usage, ("by", "sort", "limit", *OF_RESPONSES)),
-    "cost": counted_report(cost_parts, OF_RESPONSES),
+    "cost": OfferedReport(_cost, OF_RESPONSES),
+    "responses": OfferedReport(_responses, ("part", "cause", *OF_RESPONSES)),
     "stats": counted_report(stats, ("by", "limit", *ALL)),
     "cache": counted_report(cache_breaks, ("by", "limit", *OF_RESPONSES)),
     "calls": OfferedReport(_calls, ("by", "group", *ALL)),
     "failures": OfferedReport(_failures, ALL),
+    "files": OfferedReport(_files, ("path", *OF_SESSIONS)),
     "advice": OfferedReport(_advice, OF_SESSIONS),
     "budgets": OfferedReport(_budgets, ("tz",), lasts=False),
 }

@@ -221,7 +221,7 @@ def serve(
     in, as `sign_in` says, needs no token. `given` is what options of add-ons say to their routes.
     """
     if sign_in is not None and not sign_in.proxies and not is_loopback(host):
-        raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy with --proxy.")
+        raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy: --sign-in HEADER@ADDRESS.")
     if not token and not is_loopback(host):
         raise Misuse(f"Cannot serve on {host} without a token; leave out --no-token.")
     listener = bind(host, port)

@@ -291,16 +291,19 @@ class CheckedFile:
         }
 
     @cached_property
-    def _answered(self) -> set[str]:
+    def answered(self) -> set[str]:
+        """The calls with which a result was paired, perhaps by position."""
         own = (conversation.calls_by_id.items() for conversation in self.conversations())
         return {id for calls in own for id, call in calls if call.answer >= 0}
 
     @cached_property
-    def _calls_of_relatives(self) -> set[str]:
+    def calls_of_relatives(self) -> set[str]:
+        """The calls that were made in other files of the session."""
         return {id for conversation in self.relatives for id in conversation.calls_by_id}
 
     @cached_property
-    def _uuids_of_relatives(self) -> set[str]:
+    def uuids_of_relatives(self) -> set[str]:
+        """The records in other files of the session."""
         return {uuid for conversation in self.relatives for uuid in conversation.tree.uuids}
 
     @property
@@ -336,18 +339,6 @@ class CheckedFile:
     def fate(self, index: int) -> str:
         """Return what became of a record, whatever branch it is on."""
         return FATES[self.conversation.ledger.code(index)]
-
-    def is_in_relatives(self, uuid: str) -> bool:
-        """True if a record is in another file of the session."""
-        return uuid in self._uuids_of_relatives
-
-    def is_call_of_relatives(self, id: str) -> bool:
-        """True if a call was made in another file of the session."""
-        return id in self._calls_of_relatives
-
-    def is_answered(self, id: str) -> bool:
-        """True if a result was paired with this call, perhaps by position."""
-        return id in self._answered
 
     def conversations(self) -> Iterator[Conversation]:
         """Return the conversation and those of agents whose records are in the same file."""

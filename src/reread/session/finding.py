@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
 
 from reread.base.text import plural
 
 if TYPE_CHECKING:
     from reread.disk.joined import JoinedFile
-
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-import msgspec
-
-if TYPE_CHECKING:
     from reread.records.lines import Line
     from reread.session.checked_file import CheckedFile, CheckedRecord, Spot
 
@@ -61,8 +55,8 @@ def state_findings(joined: JoinedFile | None) -> Iterator[Finding]:
     """Yield what is found of the states that a file is joined with."""
     if joined is None:
         return
-    counts = joined.dropped_counts()
-    for path, count in counts.items():
+    for number, count in sorted(joined.plan.counts.items()):
+        path = joined.plan.states[number].path
         yield Finding(STATE_RULES[0].code, INFO, 0, f"{plural(count, 'record')} that it no longer has: see {path}")
     for path, reason in joined.plan.damage:
         yield Finding(STATE_RULES[1].code, WARNING, 0, f"an earlier state, {path}, cannot be read whole: {reason}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reread.catalog.resolve import missing_path, resolve_session
 from reread.disk import layout
+from reread.disk.agent_files import session_of
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.session.changes import Change, ChangeStream
@@ -126,7 +127,7 @@ class AllFollower:
         found: set[Path] = set()
         for folder in map(Path, self.folders()):
             for path in map(Path, files):
-                session = layout.session_of(path, folder) if path.is_relative_to(folder) else None
+                session = session_of(path, folder) if path.is_relative_to(folder) else None
                 if session is not None:
                     self._sizes.setdefault(str(path), 0)
                     found.add(session)

@@ -11,6 +11,7 @@ from pathlib import Path
 from watchfiles import watch
 
 from reread.disk import layout
+from reread.disk.agent_files import agent_meta
 from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.session.changes import Change, change_of
@@ -177,7 +178,7 @@ class Follower:
                     loader = load_agent(id, path, torn=False)
                     self._threads.set_agent(id, loader)
                     yield from self._changes(loader, range(len(loader.conversation.records)))
-            elif (agent := _agent(known)) is not None and not agent.meta and (meta := layout.agent_meta(path)):
+            elif (agent := _agent(known)) is not None and not agent.meta and (meta := agent_meta(path)):
                 agent.meta = meta
                 self._threads.unlink_agents()
 

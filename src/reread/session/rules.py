@@ -185,7 +185,7 @@ def repeated_record(file: CheckedFile) -> Iterator[Spot]:
 
 def dangling_parent(file: CheckedFile) -> Iterator[Spot]:
     for index, name in file.missing:
-        if name not in file.first and name not in file.borrowed and not file.is_in_relatives(name):
+        if name not in file.first and name not in file.borrowed and name not in file.uuids_of_relatives:
             yield file.records.line(index), f"its parent {shown(name)} is not in the file"
 
 
@@ -208,7 +208,7 @@ def parent_cycle(file: CheckedFile) -> Iterator[Spot]:
 
 def orphan_result(file: CheckedFile) -> Iterator[Spot]:
     for id, index in file.results.items():
-        if id not in file.calls and not file.borrowed and not file.is_call_of_relatives(id):
+        if id not in file.calls and not file.borrowed and id not in file.calls_of_relatives:
             yield file.records.line(index), f"a result of call {shown(id)}, which is not in the file"
     for index in file.unnamed_results:
         if file.fate(index) == "orphan":
@@ -237,7 +237,7 @@ def several_results(file: CheckedFile) -> Iterator[Spot]:
 
 def unanswered_call(file: CheckedFile) -> Iterator[Spot]:
     for id, call in file.calls.items():
-        if id not in file.results and not file.is_answered(id):
+        if id not in file.results and id not in file.answered:
             yield file.records.line(call.at), f"{shown(call.name)} call {shown(id)} has no result"
 
 

@@ -20,9 +20,9 @@ from reread.base.text import as_title
 from reread.base.times import parse_timestamp
 from reread.catalog.headers import captures_of
 from reread.catalog.resolve import STDIN, require_whole, resolve_address
-from reread.disk import layout
 from reread.disk.backups import BackupFiles
 from reread.disk.desktop import app_title
+from reread.disk.projects import guess_project
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Request, Turn
@@ -298,7 +298,7 @@ class Session:
         """The folder the session worked in; a guess by the file's folder if no record says."""
         if self.metadata.cwds:
             return normalize_folder(self.metadata.cwds[0])
-        return layout.guess_project(self.path) if self.path is not None else ""
+        return guess_project(self.path) if self.path is not None else ""
 
     @property
     def project_guessed(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from reread.accounting.collect import Inputs
 from reread.disk import layout
+from reread.disk.agent_files import agent_files, agent_meta, agent_sessions, first_envelope
 from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource, MemorySource, Source
 from reread.errors import Misuse, NotFound, Unreadable
@@ -210,9 +211,9 @@ class SessionThreads:
         """Return the files of its agents that exist now, by agent id."""
         if self.path is None:
             return {}
-        found = layout.agent_files(self.path, layout.agent_sessions(self.path, self.ids))
+        found = agent_files(self.path, agent_sessions(self.path, self.ids))
         if isinstance(self.source, PartSource):
-            heads = {id: layout.first_envelope(path) for id, path in found.items()}
+            heads = {id: first_envelope(path) for id, path in found.items()}
             return {id: found[id] for id, head in heads.items() if head is not None and head.sessionId in self.ids}
         return found
 
@@ -295,7 +296,7 @@ def _nested_agents(conversation: Conversation) -> dict[str, Agent]:
 
 def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
     """Read an agent's own file; with `torn`, also a last line without an end."""
-    return _load_agent(id, FileSource(path), layout.agent_meta(path), torn=torn)
+    return _load_agent(id, FileSource(path), agent_meta(path), torn=torn)
 
 
 def _load_agent(id: str, source: Source, meta: dict[str, Any], *, torn: bool = True) -> Loader:

@@ -31,7 +31,7 @@ from reread.storage.frames import (
 )
 from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, is_kept_transcript, stand_in
 from reread.storage.prompt_history import is_prompts
-from reread.storage.read_at_file import ReadAt, ReadAtFile, reader
+from reread.storage.read_at_file import ReadAt, ReadAtFile, reader, restated
 from reread.storage.safe_open import open_no_link, open_plain
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def stat_file(path: str | Path) -> os.stat_result:
         if not kept.endswith(SUFFIX):  # it was superseded, and is there
             return os.stat(kept)  # noqa: PTH116
     status = os.stat(kept, follow_symlinks=False)  # noqa: PTH116
-    return _with_size(status, raw_size(kept, status)) if stat.S_ISREG(status.st_mode) else status
+    return restated(status, raw_size(kept, status)) if stat.S_ISREG(status.st_mode) else status
 
 
 def is_file(path: str | Path) -> bool:
@@ -88,14 +88,6 @@ def is_readable(path: str | Path) -> bool:
     return os.access(path, os.R_OK) or os.access(stand_in(path) or path, os.R_OK)
 
 
-def _with_size(status: os.stat_result, size: int) -> os.stat_result:
-    """Return a status with another size; times in nanoseconds are kept."""
-    fields = list(status)
-    fields[stat.ST_SIZE] = size
-    names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns")
-    return os.stat_result(fields, {name: getattr(status, name) for name in names})
-
-
 def raw_size(kept: str, status: os.stat_result) -> int:
     """Return the number of raw bytes in a kept file: by the end of its map, or by its frames."""
     with suppress(OSError), opened(kept + MAP_SUFFIX) as (read, map_status):
@@ -115,7 +107,7 @@ def opened(path: str | Path) -> Generator[tuple[ReadAt, os.stat_result]]:
     descriptor = open_no_link(path)
     try:
         stub, status = _stub(path, descriptor), os.fstat(descriptor)
-        yield (reader(descriptor), status) if stub is None else (stub.read, _with_size(status, stub.packed_size))
+        yield (reader(descriptor), status) if stub is None else (stub.read, restated(status, stub.packed_size))
     finally:
         os.close(descriptor)
 
@@ -196,7 +188,7 @@ class KeptFile(ReadAtFile):
 
     def status(self) -> os.stat_result:
         """Return the file's status, with the size of its raw bytes."""
-        return _with_size(os.fstat(self._descriptor), self.size)
+        return restated(os.fstat(self._descriptor), self.size)
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return the raw bytes at an offset; fewer at the end."""
@@ -338,7 +330,7 @@ def reader_of(file: io.FileIO | KeptFile) -> ReadAt:
 
 def damaged(path: str, offset: int, error: BadFrame) -> OSError:
     """Return the error for a kept file that cannot be read."""
-    reason = f"damaged at byte {offset} ({error}); run `reread keep --verify`"
+    reason = f"damaged at byte {offset} ({error}); run `reread keep --check`"
     return OSError(errno.EIO, reason, path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,15 @@ def reader(descriptor: int) -> ReadAt:
         return data
 
     return read
+
+
+def restated(status: os.stat_result, size: int, inode: int | None = None) -> os.stat_result:
+    """Return a status with another size, or as that of another file; times in nanoseconds are kept."""
+    fields = list(status)
+    fields[stat.ST_SIZE] = size
+    fields[stat.ST_INO] = status.st_ino if inode is None else inode
+    names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns")
+    return os.stat_result(fields, {name: getattr(status, name) for name in names})
 
 
 class ReadAtFile(io.RawIOBase):

@@ -10,12 +10,18 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Callable
-from pathlib import Path
+
+TYPE_CHECKING = False  # the status line starts without what loading types takes
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LARGEST_SETTINGS = 1 << 24
 """A file of settings or metadata with more bytes is not read."""
+_CALM = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+"""Flags of every opening: nothing waits, and no process that is started has the file open, too."""
+_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 
 _KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
     (stat.S_ISDIR, errno.EISDIR, "it is a folder; name a .jsonl file in it, or run `reread check` on the folder"),
@@ -40,9 +46,7 @@ def open_descriptor(path: str | Path, flags: int = os.O_RDONLY, mode: int = PRIV
     """Open a regular file and return its descriptor; a new one is private."""
     if os.path.exists(path):
         check_regular(os.stat(path).st_mode, path)  # noqa: PTH116
-    for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    descriptor = os.open(path, flags, mode)
+    descriptor = os.open(path, flags | _CALM, mode)
     try:
         check_regular(os.fstat(descriptor).st_mode, path)  # it may have been replaced since
     except NotRegular:
@@ -58,15 +62,13 @@ def open_plain(path: str | Path) -> io.FileIO:
 
 def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
     """Open a file that must not be a link; nothing waits for a pipe."""
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | _CALM | _NO_LINK, PRIVATE_FILE)
 
 
 def open_own(path: str | Path, flags: int = os.O_RDONLY) -> int:
     """Open a file that only this user can have put there and return its descriptor; raise NotRegular for others."""
     try:
-        descriptor = open_descriptor(path, flags | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = open_descriptor(path, flags | _NO_LINK)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):
             raise NotRegular(error.errno, "it is a link", str(path)) from error
@@ -109,15 +111,22 @@ def read_settings(path: str | Path, largest: int = LARGEST_SETTINGS) -> bytes:
         raise NotRegular(error.errno, "it is not a regular file; move it away", str(path)) from None
 
 
-def make_own_folder(folder: Path) -> None:
+def make_own_folder(folder: str | Path) -> None:
     """Create a private folder, or check that it belongs to this user; raise OSError if it does not."""
     make_private_folder(folder)
     if not is_own(os.stat(folder)):  # noqa: PTH116
         raise PermissionError(errno.EPERM, "it belongs to another user", str(folder))
 
 
-def make_private_folder(folder: Path) -> None:
+def make_private_folder(folder: str | Path) -> None:
     """Create a folder that only its owner can enter, and those above it that are missing."""
-    for above in (*reversed(folder.parents), folder):
-        if not os.path.isdir(above):
-            above.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    missing: list[str | Path] = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder) or os.curdir  # noqa: PTH120
+    for one in reversed(missing):
+        try:
+            os.mkdir(one, PRIVATE_FOLDER)  # noqa: PTH102
+        except FileExistsError:
+            if not os.path.isdir(one):  # else another process was faster
+                raise

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.base.late_pattern import late_pattern
+from reread.base.own_folders import cache_path, data_path
 from reread.base.paths import SAMPLES
 from reread.errors import Misuse
+from reread.storage.safe_open import make_private_folder
 
 if TYPE_CHECKING:
     from reread.storage.services.service import Service
 
-CACHE_VARIABLE = "REREAD_CACHE"
 MACHINES = "machines"
 """The folder in a bucket with one for each machine."""
 MIRRORS = "mirrors"
@@ -97,9 +97,7 @@ def mirror_folder(url: str) -> Path:
     folder = mirrors_folder() / bucket_folder_name(url)
     _urls[folder] = url
     with suppress(OSError):  # whoever writes into it will say why
-        for above in (*reversed(folder.parents), folder):
-            if not os.path.isdir(above):
-                above.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(folder)
     return folder
 
 
@@ -148,19 +146,9 @@ def reread_words(roots: Iterable[str | Path]) -> list[str]:
 
 def cache_folder() -> Path:
     """Return the folder for caches on this machine."""
-    given = os.environ.get(CACHE_VARIABLE)
-    return Path(os.path.expanduser(given)) if given else _own_folder("cache", "XDG_CACHE_HOME", "~/.cache")
+    return Path(cache_path())
 
 
 def data_folder() -> Path:
     """Return the folder for what this machine keeps."""
-    return _own_folder("data", "XDG_DATA_HOME", "~/.local/share")
-
-
-def _own_folder(kind: str, variable: str, default: str) -> Path:
-    if sys.platform == "linux":  # the same as platformdirs, without the 30 ms that loading it takes
-        given = Path(os.environ.get(variable, ""))
-        return (given if given.is_absolute() else Path(os.path.expanduser(default))) / "reread"
-    import platformdirs
-
-    return Path(getattr(platformdirs, f"user_{kind}_dir")("reread", appauthor=False))
+    return Path(data_path())

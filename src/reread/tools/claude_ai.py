@@ -26,20 +26,11 @@ from reread.tools._show import (
 from reread.tools._values import join_parts
 from reread.tools.nodes import Code, Node, Note
 
-EXTRA_FIELDS = (
-    "watch",
-    "unwatch",
-    "watches",
-    "arms",
-    "written",
-    "asset_upload",
-    "asset_uploads",
-    "asset_list",
-    "asset_read",
-    "asset_delete",
-    "pin",
-    "stored",
-    "capabilities",
+EXTRA_FIELDS = tuple(
+    """
+    watch unwatch watches arms written asset_upload asset_uploads asset_list asset_read asset_delete pin stored
+    capabilities
+    """.split()
 )
 """Fields of an artifact's result that are drawn as JSON."""
 

@@ -140,7 +140,7 @@ class WriteInput(FrozenStruct):
 
 
 class WriteFile(FrozenStruct):
-    """The written file, in the shape of Read's result."""
+    """The written file, in the shape of Read's result, which has more fields."""
 
     filePath: str | None = None
     content: str | None = None

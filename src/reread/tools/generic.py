@@ -14,20 +14,10 @@ from reread.records import blocks as b
 from reread.tools.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
 from reread.tools.tool import Tool, ToolCall
 
-TITLE_ARGUMENTS = (
-    "description",
-    "command",
-    "file_path",
-    "path",
-    "pattern",
-    "query",
-    "url",
-    "subject",
-    "name",
-    "title",
-    "prompt",
-    "message",
-    "id",
+TITLE_ARGUMENTS = tuple(
+    """
+    description command file_path path pattern query url subject name title prompt message id
+    """.split()
 )
 """The arguments that describe a call best, best first."""
 

@@ -17,6 +17,7 @@ from reread.records.blocks import to_struct
 from reread.tools import _diff, _draw, generic
 from reread.tools._diff import code_node, line_number
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of, parse_json
+from reread.tools.edit import WriteFile
 from reread.tools.generic import image_node
 from reread.tools.nodes import Code, Hunk, Node, Note, Picture, Prose, Section, Terminal, facts
 from reread.tools.spilled import parse_numbered_lines, unwrap
@@ -78,14 +79,9 @@ class NotebookCell(FrozenStruct):
     outputs: list[CellOutput] | None = None
 
 
-class ReadContent(FrozenStruct):
+class ReadContent(WriteFile):
     """The content that was read, for every kind of file."""
 
-    filePath: str | None = None
-    content: str | None = None
-    numLines: int | None = None
-    startLine: int | None = None
-    totalLines: int | None = None
     truncatedByTokenCap: bool | None = None
     base64: str | None = None
     type: str | None = None

@@ -3,7 +3,7 @@
 Every type of record has a struct in `reread.records.types`, and every node a tool draws is in `reread.plugins`.
 """
 
-from reread.accounting.billing import UsageRow as UsageRow
+from reread.accounting.billing import Usage as Usage
 from reread.accounting.prices import ModelName as ModelName
 from reread.accounting.prices import Price as Price
 from reread.accounting.prices import PricedModel as PricedModel
@@ -39,6 +39,7 @@ from reread.base.choices import SelectionOptions as SelectionOptions
 from reread.base.choices import StatsGrouping as StatsGrouping
 from reread.base.choices import UsageGrouping as UsageGrouping
 from reread.base.choices import UsageOrder as UsageOrder
+from reread.catalog.header import Header as Header
 from reread.catalog.stored_conversation import StoredConversation as StoredConversation
 from reread.catalog.stored_line import CaptureRun as CaptureRun
 from reread.catalog.stored_line import StoredLine as StoredLine
@@ -61,7 +62,15 @@ from reread.history.versions import FileHistory as FileHistory
 from reread.history.versions import FileVersion as FileVersion
 from reread.index.find import Hits as Hits
 from reread.index.hits import Hit as Hit
+from reread.model.conversation import Agent as Agent
+from reread.model.conversation import Branch as Branch
+from reread.model.conversation import Call as Call
+from reread.model.conversation import Compaction as Compaction
+from reread.model.conversation import Conversation as Conversation
+from reread.model.conversation import Message as Message
 from reread.model.conversation import Request as Request
+from reread.model.conversation import Turn as Turn
+from reread.model.ledger import Fate as Fate
 from reread.model.ledger import Ledger as Ledger
 from reread.model.message import ApiFacts as ApiFacts
 from reread.model.metadata import Metadata as Metadata
@@ -70,6 +79,7 @@ from reread.model.prompt_text import PromptCommand as PromptCommand
 from reread.model.prompt_text import PromptText as PromptText
 from reread.model.request import RequestChange as RequestChange
 from reread.model.request import Requests as Requests
+from reread.reader.redacted_export import Redaction as Redaction
 from reread.recording.adoption import AdoptedSession as AdoptedSession
 from reread.recording.recorder import Capture as Capture
 from reread.records.blocks import AdvisorResult as AdvisorResult
@@ -122,13 +132,11 @@ from reread.records.blocks import WebFetchPage as WebFetchPage
 from reread.records.blocks import WebFetchToolResult as WebFetchToolResult
 from reread.records.blocks import WebSearchPage as WebSearchPage
 from reread.records.blocks import WebSearchToolResult as WebSearchToolResult
+from reread.records.decode import Record as Record
 from reread.records.decode import Records as Records
-from reread.records.envelope import CacheCreationFields as CacheCreationFields
-from reread.records.envelope import ServerToolFields as ServerToolFields
-from reread.records.envelope import UsageFields as UsageFields
+from reread.records.lines import Line as Line
 from reread.records.lines import Lines as Lines
 from reread.records.types import Entry as Entry
-from reread.redaction.decisions import DecisionStore as DecisionStore
 from reread.redaction.findings import Occurrence as Occurrence
 from reread.redaction.findings import SensitiveText as SensitiveText
 from reread.redaction.omissions import Omission as Omission
@@ -167,6 +175,7 @@ from reread.reports.turn_comparison import ComparedText as ComparedText
 from reread.reports.turn_comparison import ComparedTurn as ComparedTurn
 from reread.reports.turn_comparison import TurnComparison as TurnComparison
 from reread.session.cache_breaks import CacheBreak as CacheBreak
+from reread.session.changes import Change as Change
 from reread.session.changes import ChangeStream as ChangeStream
 from reread.session.commits import Commit as Commit
 from reread.session.commits import PullRequest as PullRequest
@@ -175,6 +184,7 @@ from reread.session.context_parts import ContextPart as ContextPart
 from reread.session.context_window import ContextDrop as ContextDrop
 from reread.session.context_window import ContextFill as ContextFill
 from reread.session.context_window import ContextFills as ContextFills
+from reread.session.finding import Finding as Finding
 from reread.session.results import TurnResult as TurnResult
 from reread.tools.nodes import Node as Node
 

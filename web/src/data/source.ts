@@ -124,6 +124,46 @@ export interface CountedCall {
   file: string | null;
 }
 
+/** A response behind a part of the cost. A cache break has its turn and cause; others have their message. */
+export interface CostlyResponse {
+  key: string | null;
+  session: string;
+  title: string;
+  agent: string | null;
+  message?: string | null;
+  turn?: number | null;
+  cause?: string;
+  detail?: string | null;
+  model: string | null;
+  time_ms: number | null;
+  cost_usd: number;
+}
+
+/** A session that changed a file: how it calls the file, and its last change. */
+export interface FileSession {
+  key: string | null;
+  session: string;
+  title: string;
+  turn: number | null;
+  file: string;
+  added: number;
+  removed: number;
+  last_ms: number | null;
+}
+
+/** A file that sessions changed. */
+export interface RecentFile {
+  path: string;
+  /** Its path in the folder of the session that changed it last. */
+  file: string;
+  project: string | null;
+  count: number;
+  added: number;
+  removed: number;
+  last_ms: number | null;
+  sessions: FileSession[];
+}
+
 /** One thing to do differently, and where it comes from. */
 export interface Advice {
   kind: string;
@@ -185,6 +225,7 @@ export interface TeamFigures {
   refused: Record<string, string[]>;
   budgets: { team: string; per: string; amount_usd: number; spent_usd: number; left_usd: number; lower_bound: boolean }[];
   weeks: TeamReport;
+  projects: TeamReport;
   usage: TeamReport;
   cache: TeamReport;
   tools: TeamReport;

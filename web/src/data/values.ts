@@ -893,7 +893,7 @@ export interface Review {
 }
 
 /** What a commit changes in a file. */
-export interface CommittedFile {
+export interface CommitDiff {
   sha: string;
   path: string;
   old_path: string | null;
@@ -905,7 +905,7 @@ export interface CommittedFile {
 /** Commits, the turns that wrote their lines, and these lines. */
 export interface CommitReview {
   review: Review;
-  files: CommittedFile[];
+  files: CommitDiff[];
   others: number;
 }
 

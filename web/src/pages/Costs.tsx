@@ -4,7 +4,6 @@ import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, exact, exactMoney, money, moneyTick, plural, share, tokens } from "../kit/format";
-import { useKept } from "../kit/kept";
 import { useAsync, useCount, useLastReady } from "../kit/useAsync";
 import { LoadError, Loading } from "../shell/PageStates";
 import { listHref, reportHref, type Filters, type ReportRoute } from "../route";
@@ -19,7 +18,7 @@ import { passes } from "./libraryFilters";
 import { useLibraryRows } from "./listState";
 import { ReportBars } from "./ReportBars";
 import { ReportNotes } from "./ReportNotes";
-import { budgetOf, Change, Counting, Forecast, NoUsage, scopeOf, useGroups, type ReportOnly } from "./reportParts";
+import { budgetOf, Change, Counting, Figures, Forecast, NoUsage, scopeOf, useGroups, type ReportOnly } from "./reportParts";
 import { ReportTable } from "./ReportTable";
 import { Total } from "./Total";
 import { chartOf, FIGURES, GROUPS, measureOf, sumBy, sumByGroup, type Group, type Measure } from "./usageChart";
@@ -145,7 +144,6 @@ function Loaded({ report, view, wanted, waiting, route, choose, children }: Load
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
   const settings = changed ?? (stored.state === "ready" ? stored.value : null);
   const groups = useGroups(GROUPS, wanted.group);
-  const [shown, setShown] = useKept<"group" | "unit" | null>("figures", null);
   const sessions = useLibraryRows();
   if (!report.rows.length && !waiting) {
     return <NoUsage only={only} choose={choose} />;
@@ -215,15 +213,11 @@ function Loaded({ report, view, wanted, waiting, route, choose, children }: Load
         </section>
         <section className="why" aria-labelledby="why">
           <h3 id="why">Why</h3>
-          <WhyItCost query={{ since: range[0], until: range[1], ...only }} />
+          <WhyItCost query={{ since: range[0], until: range[1], ...only }} route={route} />
         </section>
       </div>
       {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}
-      <p className="figures-of">
-        <FiguresOf name={GROUP_NAMES[group]} shown={shown === "group"} onToggle={() => setShown(shown === "group" ? null : "group")} />
-        <FiguresOf name={unit} shown={shown === "unit"} onToggle={() => setShown(shown === "unit" ? null : "unit")} />
-      </p>
-      {shown === "group" && (
+      <Figures of={GROUP_NAMES[group]} place="group">
         <ReportTable
           label={`Usage by ${GROUP_NAMES[group]}`}
           report={report}
@@ -233,8 +227,8 @@ function Loaded({ report, view, wanted, waiting, route, choose, children }: Load
           href={(row) => sessionsHref(row, group, range, only)}
           most={{ count: FIRST_GROUPS, all, href: reportHref(route, { all: all ? null : "1" }) }}
         />
-      )}
-      {shown === "unit" && (
+      </Figures>
+      <Figures of={unit} place="unit">
         <ReportTable
           label={`Usage by ${unit}`}
           report={report}
@@ -243,19 +237,12 @@ function Loaded({ report, view, wanted, waiting, route, choose, children }: Load
           main={FIGURES.cost}
           href={(row) => (unit === "hour" || !row[unit] ? null : hrefOf(String(row[unit])))}
         />
-      )}
+      </Figures>
       <WhenAndWhere range={range} only={only} measure={measure} />
       <ReportNotes report={report.usage} style="plain" />
     </>
   );
 }
-
-/** Shows the figures of each group, or hides them. */
-const FiguresOf = ({ name, shown, onToggle }: { name: string; shown: boolean; onToggle(): void }) => (
-  <button type="button" className="show-more" aria-expanded={shown} onClick={onToggle}>
-    Figures of each {name}
-  </button>
-);
 
 /** The highest of several columns. */
 function peakOf({ columns }: Chart): Column | null {

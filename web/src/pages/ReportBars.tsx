@@ -17,9 +17,12 @@ interface Props {
   href?(row: ReportRow): string | null;
   /** What else is said of a group. */
   more?(row: ReportRow): ReactNode;
+  /** The class of a bar, and what is listed below it. */
+  className?(row: ReportRow): string | undefined;
+  below?(row: ReportRow): ReactNode;
 }
 
-export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? "", value, text, colour, href, more }: Props) {
+export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? "", value, text, colour, href, more, className, below }: Props) {
   const most = Math.max(...rows.map(value), 0);
   return (
     <ol className="bars">
@@ -27,7 +30,7 @@ export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? ""
         const name = <PlainText text={groupName(by, row, report)} />;
         const cells = (
           <>
-            <span className="front bar-name">{href ? <bdi dir="ltr">{name}</bdi> : name}</span>
+            <span className="front bar-name"><bdi dir="ltr">{name}</bdi></span>
             <span className="bar-space" aria-hidden="true">
               <svg width="100%" height="12" preserveAspectRatio="none" viewBox="0 0 100 12">
                 <rect className={colour(row, at)} width={most ? (value(row) / most) * 100 : 0} height="12" />
@@ -37,7 +40,20 @@ export function ReportBars({ report, rows = report.rows, by = report.by[0] ?? ""
             {more?.(row)}
           </>
         );
-        return <li key={at}>{href ? <a href={href(row) ?? undefined} title={visible(String(row[by] ?? ""))}>{cells}</a> : <div>{cells}</div>}</li>;
+        const address = href?.(row);
+        const open = below?.(row);
+        return (
+          <li key={at} className={className?.(row)}>
+            {address ? (
+              <a href={address} title={visible(String(row[by] ?? ""))} aria-expanded={below && Boolean(open)}>
+                {cells}
+              </a>
+            ) : (
+              <div>{cells}</div>
+            )}
+            {open && <div className="below-bar">{open}</div>}
+          </li>
+        );
       })}
     </ol>
   );

@@ -18,7 +18,7 @@ interface Props {
   /** Only these columns, in this order. */
   columns?: string[] | undefined;
   /** The column that comes first, with the share of each row. */
-  main?: string;
+  main?: string | undefined;
   /** The address that the name of a row leads to. */
   href?(row: ReportRow): string | null;
   /** The address of the calls behind a count, and whether they are listed. */
@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function ReportTable({ label, report, rows = report.rows, by = report.by, columns, main, href, calls, below, most }: Props) {
-  const shown = ordered(report.columns, columns, main);
+  const shown = ordered(report.columns, columns, main).filter((column) => column.name === main || isText(column) || rows.some((row) => valueOf(column, row)));
   const total = main === undefined ? 0 : number(report.totals, main);
   const cells = (row: ReportRow, links = calls) =>
     shown.map((column) => (
@@ -105,7 +105,7 @@ function Name({ row, by, report, href }: { row: ReportRow; by: string[]; report:
   const name = groupName(first, row, report);
   const listed = first === "session" ? report.sessions_by_id?.[String(row.session)] : undefined;
   const address = href ?? (listed ? sessionHref({ session: listed.key }) : null);
-  const text = <PlainText text={row.partial === true ? `${name} +` : name} />;
+  const text = <PlainText text={name} />;
   return (
     <th scope="row" className="group" title={visible(by.map((one) => String(row[one] ?? "")).join(": "))}>
       {address ? <a href={address}>{text}</a> : text}

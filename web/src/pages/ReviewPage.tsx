@@ -15,7 +15,7 @@ import { reviewHref, sessionHref, type ReviewRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { useLibraryRows } from "./listState";
-import type { CommitReview, CommittedFile, ReviewCommit, ReviewLines, ReviewPart, ReviewTurn } from "../data/values";
+import type { CommitReview, CommitDiff, ReviewCommit, ReviewLines, ReviewPart, ReviewTurn } from "../data/values";
 
 const SHORT_SHA = 9;
 const SHORT_ID = 8;
@@ -215,7 +215,7 @@ function Prompt({ author }: { author: Author }) {
 
 interface CommitProps {
   commit: ReviewCommit;
-  files: CommittedFile[];
+  files: CommitDiff[];
   authorOf: Authors;
   /** True if the page is about this commit, and its head says what it is. */
   alone: boolean;
@@ -266,7 +266,7 @@ function Commit({ commit, files, authorOf, alone }: CommitProps) {
 }
 
 interface FileProps {
-  file: CommittedFile;
+  file: CommitDiff;
   index: number;
   lines: ReviewLines[];
   authorOf: Authors;

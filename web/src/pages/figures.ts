@@ -18,7 +18,7 @@ export const isLeast = (row: ReportRow): boolean => row.lower_bound === true || 
 /** The cost that may be higher; what the client reported is what it is. */
 export const COST = "cost_usd";
 const whole = (value: number): string => (value ? exact(value) : "");
-const moment = (ms: number): string => ago(new Date(ms).toISOString());
+export const moment = (ms: number): string => ago(new Date(ms).toISOString());
 
 /** The text of a figure by the kind of its column. */
 const TEXTS: Record<string, (value: number, row: ReportRow, column: ReportColumn) => string> = {
@@ -62,5 +62,6 @@ export function groupName(by: string, row: ReportRow, { labels, sessions_by_id }
   const value = row[by];
   if (value === null || value === undefined || value === "") return `no ${by.replace("_", " ")}`;
   const text = String(value);
-  return labels?.[text] ?? sessions_by_id?.[text]?.title ?? (NAMES[by] ?? String)(text);
+  const name = labels?.[text] ?? sessions_by_id?.[text]?.title ?? (NAMES[by] ?? String)(text);
+  return row.partial === true ? `${name} +` : name;
 }

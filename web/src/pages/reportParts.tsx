@@ -1,7 +1,9 @@
 /** What reports share: filters, the change from the period before, a forecast, and an empty period. */
 
+import type { ReactNode } from "react";
 import { useSource } from "../contexts";
 import { exact, isoDay, money, month } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Empty } from "../shell/PageStates";
 import type { BudgetState, Report } from "../data/source";
@@ -17,7 +19,7 @@ export type ReportOnly = Record<string, string>;
 type Choose = (changes: Record<string, string | null>) => void;
 
 /** The choices of a report that are no filters. */
-const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "calls", "plot", "open", "state", "all", "rows", "failures", "advice", "quarter"]);
+const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "calls", "plot", "open", "state", "all", "rows", "failures", "advice", "quarter", "why", "path"]);
 
 /** The filters among the choices of a report. */
 export const onlyOf = (choices: Record<string, string>): ReportOnly => Object.fromEntries(Object.entries(choices).filter(([name, value]) => value && !OWN.has(name)));
@@ -82,14 +84,36 @@ export function Change({ range: [from, to], only, cost }: { range: Range; only: 
   if (before.state !== "ready" || !before.value || !since || !until) return null;
   const was = number(before.value.totals, "cost_usd");
   if (!was) return null;
-  const change = Math.round((cost / was - 1) * 100);
   return (
-    <span className="change" aria-busy={!before.isCurrent} title={`${money(was)} in ${daysName(since, until)}`}>
+    <span aria-busy={!before.isCurrent} title={`${money(was)} in ${daysName(since, until)}`}>
+      <ChangeOf was={was} is={cost} text={`vs ${daysName(since, until)}`} />
+    </span>
+  );
+}
+
+/** How much more or less one cost is than another. */
+export function ChangeOf({ was, is, text }: { was: number; is: number; text: string }) {
+  const change = Math.round((is / was - 1) * 100);
+  return (
+    <span className="change">
       <strong className="num">
         {change > 0 ? "▲" : change < 0 ? "▼" : "="} {exact(Math.abs(change))} %
       </strong>{" "}
-      vs {daysName(since, until)}
+      {text}
     </span>
+  );
+}
+
+/** The figures behind a chart, on request; `place` tells it apart if what it has changes. */
+export function Figures({ of, place = of, children }: { of: string; place?: string; children: ReactNode }) {
+  const [shown, setShown] = useKept(`figures of each ${place}`, false);
+  return (
+    <>
+      <button type="button" className="show-more" aria-expanded={shown} onClick={() => setShown(!shown)}>
+        Figures of each {of}
+      </button>
+      {shown && children}
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { sessionHref, stayAt, withPanel, type Panel } from "../route";
 import type { Target, ThreadRef } from "../data/source";
 
 /** The width below which the panel covers the messages; the style sheet has it too. */
-const COVERING = "(max-width: 1180px)";
+export const COVERING = "(max-width: 1180px)";
 
 /** The address of the page, with another panel. */
 export function usePanelHref(): (panel: Panel | null) => string {

@@ -27,12 +27,12 @@ import { marksOf } from "./marksOf";
 import { MessageList } from "./MessageList";
 import { goToItem, goToNextError, goToTurn, returnTo, stepCall, stepTurn, toggleCall } from "./navigation";
 import { Outline } from "./Outline";
-import { usePanel } from "./PanelLink";
+import { COVERING, usePanel } from "./PanelLink";
 import { Player, type Replay } from "./Player";
 import { savedPosition } from "./scrollPosition";
 import { SearchBar } from "./SearchBar";
 import { SessionHead } from "./SessionHead";
-import { PREVIEW, SharePreview } from "./SharePreview";
+import { MESSAGES, SharePreview } from "./SharePreview";
 import { SidePanel } from "./SidePanel";
 import { CONVERSATION, useConversation, useFiltered, type FilteredItems } from "./useFiltered";
 import { useSearch } from "./useSearch";
@@ -178,7 +178,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
         {drawer && <div className="backdrop" onClick={() => setDrawer(false)} />}
         <main ref={main}>
           <SessionHead onPlay={play} playing={replay !== null} timeline={route.timeline} usage={usage} />
-          {panel?.tab === "share" && panel.chosen === PREVIEW ? (
+          {panel?.tab === "share" && panel.chosen !== MESSAGES && !matchMedia(COVERING).matches ? (
             <SharePreview session={store.thread.session} />
           ) : route.timeline ? (
             <WaterfallView />

@@ -1,6 +1,7 @@
 /** The review before a session is shared: what will be replaced, by kind, a decision for each, the preview, the file. */
 
-import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from "react";
+import { PanelContext } from "../contexts";
 import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, type ShareChange } from "../data/sharing";
 import type { ShareChoices, ShareFinding, ShareReview } from "../data/values";
 import { ChipGroup } from "../kit/ChipGroup";
@@ -11,11 +12,11 @@ import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { kindName } from "./findingKinds";
 import { PanelLink, PlaceLink } from "./PanelLink";
-import { PREVIEW, sharePreview } from "./SharePreview";
+import { MESSAGES, sharePreview } from "./SharePreview";
 import { decisionTitle, summary, withDecisions } from "./shareReview";
 
 const LEVELS: [level: string, title: string | null, note: string][] = [
-  ["likely", null, "They may be secrets. Each is replaced or kept, as you decide."],
+  ["likely", null, "They may be secrets. Each is replaced or kept, as you decide: y replaces, n keeps."],
   ["certain", "Secrets", "They have a vendor’s format, or are your own texts."],
   ["personal", "Personal details", "Names, folders, hosts, mail addresses and remotes get pseudonyms."],
 ];
@@ -62,14 +63,16 @@ export function ShareTab({ session, chosen }: { session: string; chosen: string 
         <>
           <Summary findings={review.findings} />
           <Choices choices={review.choices} onChoose={(changes) => choose(review.choices, changes)} />
-          {LEVELS.map(([level, title, note]) => (
-            <Level key={level} title={title} note={note} session={session} change={change}
-              findings={review.findings.filter((finding) => finding.level === level)} />
-          ))}
+          <PanelContext value={{ tab: "share", chosen: MESSAGES }}>
+            {LEVELS.map(([level, title, note]) => (
+              <Level key={level} title={title} note={note} session={session} change={change}
+                findings={review.findings.filter((finding) => finding.level === level)} />
+            ))}
+          </PanelContext>
           <OwnText onReplace={(text) => change({ action: "text", text })} />
-          <div className="share-actions">
+          <div className="share-actions share-step">
             <ChipGroup label="Format" options={FORMATS} value={form as (typeof FORMATS)[number]} name={(name) => FORMAT_NAMES[name] ?? name} onChoose={setForm} />
-            <Document review={review} saved={answered?.undecided === 0} session={session} form={form} previewed={chosen === PREVIEW} />
+            <Document review={review} saved={answered?.undecided === 0} session={session} form={form} previewed={chosen !== MESSAGES} />
           </div>
         </>
       )}
@@ -81,7 +84,7 @@ export function ShareTab({ session, chosen }: { session: string; chosen: string 
 function Summary({ findings }: { findings: ShareFinding[] }) {
   const { todo, result } = summary(findings);
   return (
-    <p className="share-summary" role="status">
+    <p className="share-summary share-step" role="status">
       <strong>{todo}</strong> · {result}
     </p>
   );
@@ -103,24 +106,36 @@ function Document({ review, saved, session, form, previewed }: DocumentProps) {
   const partly = form === "jsonl" && !isWhole(review.choices);
   return (
     <>
-      {review.undecided > 0 && <p className="note warning">Decide on {plural(review.undecided, "finding")} to download.</p>}
       {review.undecided === 0 && partly && <p className="note">The session's own file has all turns and thinking; choose another format.</p>}
       <p className="share-links">
-        <PanelLink className="preview-beside" panel={{ tab: "share", chosen: previewed ? "" : PREVIEW }}>
-          {previewed ? "Close the preview" : "Preview"}
-        </PanelLink>
-        <a href={sharePreviewUrl(session)} target="_blank" rel="noreferrer">
-          Preview in a new tab
-        </a>
+        {review.undecided > 0 && (
+          <button type="button" onClick={goToUndecided}>
+            Decide {exact(review.undecided)} to share
+          </button>
+        )}
         {review.undecided === 0 && saved && !partly && (
           <a className="share-download" href={shareDocumentUrl(session, form)} download>
             Download
           </a>
         )}
+        <PanelLink className="preview-beside" panel={{ tab: "share", chosen: previewed ? MESSAGES : "" }}>
+          {previewed ? "Show the messages" : "Show the preview"}
+        </PanelLink>
+        <a className="preview-alone" href={sharePreviewUrl(session)} target="_blank" rel="noreferrer">
+          Preview
+        </a>
       </p>
     </>
   );
 }
+
+/** Where the keys decide: on the first finding, or the first after another, that nobody has decided about. */
+function goToUndecided(): void {
+  document.querySelector<HTMLElement>(".share-decision:not(:has([aria-pressed=true])) button")?.focus();
+}
+
+/** The keys that decide about the finding that has the focus. */
+const KEYS: Record<string, (typeof ANSWERS)[number]> = { y: "replace", n: "keep" };
 
 const SWITCHES = [["thinking", "Thinking"], ["agents", "Agents"], ["images", "Images"]] as const;
 
@@ -158,7 +173,7 @@ function Level({ title, note, session, findings, change }: FindingsProps & { tit
   const [name, count] = title === null ? decisionTitle(findings) : [title, exact(findings.length)];
   return (
     <section className="share-level" aria-label={name}>
-      <h2>
+      <h2 className={title === null ? "share-step" : undefined}>
         {name} <span className="muted num">{count}</span>
       </h2>
       <p className="note">{note}</p>
@@ -188,8 +203,15 @@ function Group({ session, findings, change }: FindingsProps) {
   if (!first) return null;
   const places = findings.reduce((sum, { count }) => sum + count, 0);
   const name = first.kind.split("-").includes(first.name) ? "" : first.name;
+  const decide = (event: KeyboardEvent) => {
+    const decision = KEYS[event.key];
+    if (!decision || (event.target as HTMLElement).closest("li") !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.stopPropagation(); // elsewhere, the keys step through the session
+    change({ action: "decide", ids: findings.map(({ id }) => id), decision });
+    requestAnimationFrame(goToUndecided);
+  };
   return (
-    <li>
+    <li onKeyDown={decide}>
       <p className="share-what">
         <strong>{kindName(first.kind)}</strong> {name && <PlainText text={`${name} `} />}
         <span className="muted">
@@ -255,9 +277,11 @@ function Decision({ findings, change }: Pick<FindingsProps, "findings" | "change
     <p className="share-decision">
       <ChipGroup label="Decision" options={ANSWERS} value={decided} name={(answer) => (answer === "replace" ? "Replace" : "Keep")}
         onChoose={(decision) => change({ action: "decide", ids, decision })} />
-      <button type="button" className="chip" title="In this and all other sessions" onClick={() => change({ action: "decide", ids, decision: "keep", everywhere: true })}>
-        Keep everywhere
-      </button>
+      {decided === "keep" && (
+        <button type="button" className="chip" title="In this and all other sessions" onClick={() => change({ action: "decide", ids, decision: "keep", everywhere: true })}>
+          Keep everywhere
+        </button>
+      )}
     </p>
   );
 }

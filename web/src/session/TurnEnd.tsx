@@ -48,8 +48,8 @@ function ContinueButton({ turn }: { turn: number }) {
   const { source, thread, overview } = useThreadStore();
   const [result, copy] = useCopy();
   if (!source.can.library || thread.agent !== undefined) return null;
-  const branch = thread.branch === undefined ? "" : ` --branch ${thread.branch}`;
-  const command = `reread resume ${quoted(overview.id)} --at ${turn}${branch}`;
+  const path = thread.branch === undefined ? "" : `@${thread.branch}`;
+  const command = `reread resume ${quoted(overview.id)}${path}:${turn}`;
   return (
     <button
       type="button"

@@ -8,6 +8,7 @@ import { setPageTitle, setWaiting } from "../kit/tabTitle";
 import { toggleTheme } from "../kit/theme";
 import { LibraryStore } from "../data/libraryStore";
 import { ComparePage } from "../pages/ComparePage";
+import { FilesPage } from "../pages/FilesPage";
 import { InsightsPage } from "../pages/InsightsPage";
 import { LibraryPage } from "../pages/LibraryPage";
 import { useRunning } from "../data/running";
@@ -73,8 +74,8 @@ function Waiting() {
 /** Unless the action of the palette showed something else. */
 const close = (name: OverlayName) => overlay.shown === name && overlay.show(null);
 
-const REPORTS = { insights: InsightsPage, team: TeamPage, settings: SettingsPage };
-const TITLES: Partial<Record<Route["page"], string>> = { compare: "Compare · reread", insights: "Insights · reread", team: "Team · reread", settings: "Settings · reread" };
+const REPORTS = { insights: InsightsPage, files: FilesPage, team: TeamPage, settings: SettingsPage };
+const TITLES: Partial<Record<Route["page"], string>> = { compare: "Compare · reread", files: "Files · reread", insights: "Insights · reread", team: "Team · reread", settings: "Settings · reread" };
 
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   const { can } = useSource();

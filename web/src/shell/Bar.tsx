@@ -42,6 +42,7 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
       </button>
       <nav id="pages" aria-label="Pages" className={menu ? "open" : undefined} onClick={() => setMenu(false)}>
         {can.library && link("library", "#/", "Sessions")}
+        {can.usage && link("files", "#/files", "Files")}
         {can.usage && link("insights", "#/insights", "Insights")}
         {team && link("team", "#/team", "Team")}
         <button

@@ -7,8 +7,9 @@ import type { FoundText, LibraryNow, LibraryRow, NowSession } from "../data/valu
 import type { Span } from "../search/textMatcher";
 import type { Action } from "./actions";
 
-/** How many sessions are listed. */
+/** How many sessions are listed, and of what one can do here before anything is typed. */
 const SESSIONS = 7;
+const FIRST_ACTIONS = 5;
 /** Words of a question: they count only if there are no others. */
 const QUESTION_WORDS = new Set("a an and are did do for how i in is it of on or the to was we what when where which with".split(" "));
 
@@ -30,6 +31,7 @@ export interface EntryGroup {
 
 const PAGES: [name: string, detail: string, href: string][] = [
   ["Sessions", "all sessions", listHref()],
+  ["Files", "which sessions changed a file, recent edits", "#/files"],
   ["Insights", "usage, cost, statistics, failures, advice", "#/insights"],
   ["Settings", "theme, budgets, prices, folders", "#/settings"],
   ["Starred sessions", "sessions with a star", listHref({ only: { starred: "1" } })],
@@ -41,14 +43,16 @@ export function entryGroups(text: string, sessions: LibraryRow[], actions: Actio
   const query = text.trim();
   const pages = can.library ? PAGES : [];
   const running = new Set(now?.sessions.flatMap(({ key }) => key ?? []));
+  const here: EntryGroup = {
+    name: "Actions",
+    entries: ranked(query, actions.map(({ name, keys = "", also, run }) => ({ key: name, name, detail: keys, also, target: run }))),
+  };
   const groups: EntryGroup[] = [
     { name: `Now: ${now?.summary ?? ""}`, entries: ranked(query, (now?.sessions ?? []).flatMap(nowEntry)) },
+    ...(query ? [] : [{ ...here, entries: here.entries.slice(0, FIRST_ACTIONS) }]),
     { name: "Sessions", entries: ranked(query, folded(sessions.filter(({ key }) => !running.has(key))).map(sessionEntry)).slice(0, SESSIONS) },
     { name: "Pages", entries: ranked(query, pages.map(([name, detail, target]) => ({ key: target, name, detail, target }))) },
-    {
-      name: "Actions",
-      entries: ranked(query, actions.map(({ name, keys = "", also, run }) => ({ key: name, name, detail: keys, also, target: run }))),
-    },
+    ...(query ? [here] : []),
     { name: "Search", entries: can.library && query ? [searchEntry(query), ...hits.map((hit) => hitEntry(hit, query))] : [] },
   ];
   return groups.filter(({ entries }) => entries.length);

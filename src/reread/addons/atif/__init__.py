@@ -1,4 +1,4 @@
-"""Trajectories in the Agent Trajectory Interchange Format, which `reread adopt` makes sessions of."""
+"""Trajectories in the Agent Trajectory Interchange Format, which `reread capture --from` makes sessions of."""
 
 from reread.base.addons import Addon
 

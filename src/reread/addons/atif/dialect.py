@@ -1,4 +1,4 @@
-"""atif: steps of trajectories in the Agent Trajectory Interchange Format, one a line, as `reread adopt` writes them.
+"""atif: steps of trajectories in the Agent Trajectory Interchange Format, one a line, as `capture --from` writes them.
 
 A line has what the format says of the whole trajectory (`atif`), and a `step` with its `usage`, the `observation` that
 belongs to a step, or, in the first line, the rest of the `trajectory`.

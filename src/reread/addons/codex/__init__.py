@@ -1,4 +1,4 @@
-"""Runs of the Codex CLI: its rollouts are read as they are, and `reread adopt` makes sessions of them."""
+"""Runs of the Codex CLI: its rollouts are read as they are, and `reread capture --from` makes sessions of them."""
 
 from reread.base.addons import Addon
 

@@ -1,4 +1,4 @@
-"""codex: lines of the rollouts that the Codex CLI writes, as they are or as `reread adopt` writes them.
+"""codex: lines of the rollouts that the Codex CLI writes, as they are or as `reread capture --from` writes them.
 
 A line has a `type`, a `timestamp` and a `payload`. The client states the session, its folder and the model once, so an
 adopted line has them in `codex`, with the id of the response that it belongs to. What the model said, and what was

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from reread.disk.agent_files import session_file
 from reread.disk.file_set import find_files
 from reread.disk.filenames import unicode_stem
-from reread.disk.layout import session_file
 from reread.errors import Unreadable
 from reread.records.decode import Record
 from reread.storage.kept_file import open_regular

@@ -4,6 +4,6 @@ from reread.base.addons import Addon
 
 ADDON = Addon(
     verbs={"rerun": f"{__name__}.verb:rerun"},
-    heading="Keep",
+    heading="Run again",
     names={"fake_api": f"{__name__}.fake_api:fake_api", "rerun": f"{__name__}.playing:rerun"},
 )

@@ -38,12 +38,16 @@ FILE = PathName(path_type=Path)
     help="Start these MCP servers instead of stand-ins for the recorded ones.",
 )
 @click.option("--system-prompt", metavar="TEXT", help="Append this to the system prompt.")
-@click.option("--try-model", "model", metavar="MODEL", help="Ask for this model.")
-@click.option("--first", "turns", type=click.IntRange(min=1), metavar="N", help="Play only the first N turns.")
+@click.option("--model", metavar="MODEL", help="Ask for this model.")
+@click.option("--turns", type=click.IntRange(min=1), metavar="N", help="Play only the first N turns.")
 @click.option("--live", is_flag=True, help="Run the recorded commands in the box; asks.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option(
-    "--keep", type=PathName(written=True, path_type=Path), metavar="DIR", help="Keep the transcript that is written."
+    "-o",
+    "--output",
+    type=PathName(written=True, path_type=Path),
+    metavar="DIR",
+    help="Keep the transcript that is written.",
 )
 @json_option
 @root_options
@@ -64,7 +68,7 @@ def rerun(
     turns: int | None,
     live: bool,
     yes: bool,
-    keep: Path | None,
+    output: Path | None,
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:
@@ -85,7 +89,7 @@ def rerun(
     reread rerun 8c1f --claude-md NEW.md
     reread rerun 8c1f --hook check.sh
     reread rerun 8c1f --client 2.1.327 --against 2.1.325
-    reread rerun 8c1f --settings settings.json --keep played
+    reread rerun 8c1f --settings settings.json -o played
     """
     from reread.addons.rerun.playing import NotPlayed
     from reread.addons.rerun.playing import rerun as play
@@ -112,7 +116,7 @@ def rerun(
                 model=model,
                 turns=turns,
                 live=live,
-                keep=keep,
+                keep=output,
                 root=merged_roots(ctx, root) or None,
             )
     except NotPlayed as error:

@@ -17,6 +17,7 @@ from reread.dataset.schema import CALLS, RECORDS, USAGE, Row
 from reread.dataset.transcripts import TranscriptFile
 from reread.dataset.usage_rows import response_rows
 from reread.disk import layout
+from reread.disk.agent_files import agent_id, agent_meta
 from reread.disk.sources import FileSource
 from reread.facts.responses import name_responses
 from reread.facts.sessions import agents_of
@@ -51,7 +52,7 @@ def call_rows_of(part: FilePart, machine: str, *, text: bool, numbered: bool) ->
     path = part.local()
     source = PrefixSource(path, part.end)
     if path.name.startswith(layout.AGENT_PREFIX):
-        agent = Agent(layout.agent_id(path), source.read, path=str(path), meta=layout.agent_meta(path))
+        agent = Agent(agent_id(path), source.read, path=str(path), meta=agent_meta(path))
         loader = Loader(source, agent)
         loader.load()
         agent.set_lines(loader.lines)

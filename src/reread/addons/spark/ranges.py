@@ -11,7 +11,7 @@ from reread.accounting.digest import file_owner
 from reread.base.times import month_of, timestamp_ms
 from reread.dataset.freshness import path_text
 from reread.dataset.transcripts import FileOrigin
-from reread.disk import layout
+from reread.disk.agent_files import agent_id
 from reread.records.arrays import is_array
 from reread.records.decode import Record, decode_lines
 from reread.records.lines import LineSplitter, ReadAt
@@ -51,7 +51,7 @@ def head_origin(path: Path, machine: str, read: ReadAt) -> FileOrigin | None:
             if owner is None and (agent is not None or (envelope.sessionId == stem and in_main_thread)):
                 owner = envelope.sessionId
         if month is not None and owner is not None:
-            own = layout.agent_id(path) if agent is not None else None
+            own = agent_id(path) if agent is not None else None
             return FileOrigin(machine, month, path_text(str(path)), owner, own)
     return None
 

@@ -46,13 +46,13 @@ def extend_usage(command: click.Command) -> None:
         from reread.cli.usage import CACHE, OF_RESPONSES, exit_over, refuse_for_breaks
 
         refuse_two_forms(as_json=as_json, as_csv=as_csv)
-        opened = team_of(ctx, bucket, ("--price-file", "--keep-deleted", "--prices", "--list"), sessions)
+        opened = team_of(ctx, bucket, ("--keep-deleted", "--prices", "--list"), sessions)
         if ctx.get_parameter_source("by") != ParameterSource.COMMANDLINE:
             by = "week"
         is_of_breaks = CACHE in by.split(",")
         if is_of_breaks:
             refuse_for_breaks(ctx)
-        asked = {name: options[name] for name in (*OF_RESPONSES, "sort", "min_cost", "limit")}
+        asked = {name: options[name] for name in (*OF_RESPONSES, "sort", "limit")}
         report = team_report(opened.cache_breaks if is_of_breaks else opened.usage, by=by, **asked)
         print_team(ctx, report, as_json=as_json, as_csv=as_csv)
         exit_over(ctx, report.totals.get("cost_usd"), fail_over)
@@ -80,7 +80,7 @@ def extend_digest(command: click.Command) -> None:
     assert inner is not None
 
     def digest(ctx: click.Context, bucket: str, *, since: str, **options: Any) -> None:
-        others = ("--until", "--project", "--full", "--redact", "--root", "--demo")
+        others = ("--until", "--project", "--full", "--no-redact", "--root", "--demo")
         refuse_with(ctx, "--team", others, "it is a week of all")
         inner(since=since, made_of=partial(_digest_of, ctx, bucket, since), **options)
 
@@ -140,13 +140,13 @@ def extend_tables(command: click.Command) -> None:
     assert inner is not None
 
     @click.pass_context
-    def tables(ctx: click.Context, to: str | None, verify: bool, taken: Mapping[str, Any] = {}, **options: Any) -> None:
-        refuse_without(ctx, "--verify", "--to", "it names the bucket")
+    def tables(ctx: click.Context, to: str | None, check: bool, taken: Mapping[str, Any] = {}, **options: Any) -> None:
+        refuse_without(ctx, "--check", "--to", "it names the bucket")
         if to is None:
             return inner(taken=taken, **options)
         refuse_with(ctx, "--to", ("--output", "--text"), "it writes figures without words")
-        if verify:
-            refuse_with(ctx, "--verify", ("--iceberg", "--keep-deleted"), "it writes nothing")
+        if check:
+            refuse_with(ctx, "--check", ("--iceberg", "--keep-deleted"), "it writes nothing")
             return _verify(ctx, to, options["as_json"])
         return inner(taken={**taken, "figures": True}, **{**options, "output": to})
 
@@ -160,7 +160,7 @@ def extend_tables(command: click.Command) -> None:
             "with the key of the team.",
         ),
         click.Option(
-            ["--verify"], is_flag=True, help="Report what in the bucket of --to differs from what its machine wrote."
+            ["--check"], is_flag=True, help="Report what in the bucket of --to differs from what its machine wrote."
         ),
     ]
 
@@ -201,7 +201,7 @@ def team_of(ctx: click.Context, bucket: str, others: tuple[str, ...], sessions: 
     """
     from reread.addons.team.reports import team
 
-    refuse_with(ctx, "--team", (*others, "--no-cache", "--root", "--demo"), "a team has its own figures")
+    refuse_with(ctx, "--team", (*others, "--root", "--demo"), "a team has its own figures")
     if sessions:
         raise Misuse(f"Cannot use --team with {sessions[0]}: the figures of a team name no session.")
     return team(bucket)
@@ -213,7 +213,6 @@ def team_report(
     by: str,
     limit: int | None,
     sort: Any = "group",
-    min_cost: float | None = None,
     **options: Any,
 ) -> Report:
     """Return a report on a team, with its rows in the order that options ask for, and as many."""
@@ -225,7 +224,7 @@ def team_report(
     report = ask(by=["cause" if name == "cache" else name for name in by.split(",")], **options)
     report.notes = list(team_notes(report))
     if report.kind == "usage":
-        return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
+        return arrange(report, sort=sort, limit=limit)
     report.rows, report.hidden = limited(report.rows, limit, by=report.by, weight=WEIGHTS[report.kind])
     return report
 

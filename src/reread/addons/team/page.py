@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from reread.addons.team.reports import TEAM, Team
-from reread.addons.team.small_groups import quarter_days, quarter_of
-from reread.addons.team.text import team_notes
+from reread.addons.team.small_groups import OTHERS, quarter_days, quarter_of
+from reread.addons.team.text import withheld_notes
 from reread.errors import Misuse, NotFound
 from reread.facts.scope import ScopeOptions
 from reread.render.report_table import group_labels, report_value
 from reread.reports.budget_report import budget_value
 from reread.reports.report import Report
 
-GROUPS = ("project", "team", "person", "machine", "model")
+GROUPS = ("team", "person", "machine", "model")
+PROJECTS = ("project",)
+SHORT_HASH = 8
+_HASH = re.compile(r"[0-9a-f]{20}")
 
 
 def team_page(given: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the page shows: the quarters that there are, and the reports on one of them by one group."""
+    """Return what the page shows: the quarters that there are, and the reports on one of them, one by a group."""
     team: Team | None = given.get(TEAM)
     if team is None:
         raise NotFound("This server has no team; start it with `reread serve --team`.")
@@ -37,6 +41,7 @@ def team_page(given: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, A
     span: ScopeOptions = {"since": first.isoformat(), "until": last.isoformat()}
     reports = {
         "weeks": team.usage(by="week", **span),
+        "projects": team.usage(by="project", **span),
         "usage": team.usage(by=by, **span),
         "cache": team.cache_breaks(by="cause", **span),
         "tools": team.stats(by="tool", **span),
@@ -59,5 +64,9 @@ def team_page(given: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, A
 
 
 def _team_value(report: Report) -> dict[str, Any]:
-    report.notes = list(team_notes(report))
-    return {**report_value(report), "labels": group_labels(report)}
+    report.notes = list(withheld_notes(report))
+    labels = {**group_labels(report), OTHERS: "fewer than 3 people each"}
+    if report.by == PROJECTS:
+        names = (str(row["project"]) for row in report.rows)
+        labels |= {name: f"project {name[:SHORT_HASH]}" for name in names if _HASH.fullmatch(name)}
+    return {**report_value(report), "labels": labels}

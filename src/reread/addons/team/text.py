@@ -41,6 +41,14 @@ def team_notes(report: Report) -> Iterator[Styled]:
         return
     when = f", {report.since} to {report.until} (UTC)" if report.since else ""
     yield PLAIN, f"{people_text(totals.people)}, {plural(totals.machines, 'machine')}{when}."
+    yield from withheld_notes(report)
+
+
+def withheld_notes(report: Report) -> Iterator[Styled]:
+    """Yield what is not in the figures of a report as they are, and why."""
+    totals = report.totals
+    if not totals:
+        return
     if report.partial or any(row.partial for row in report.rows):
         mark = "" if report.partial else "+: "
         yield PLAIN, f"{mark}some of it is among the others, because in some weeks fewer than three people had it."

@@ -7,21 +7,10 @@ from typing import Any, cast
 NAME = "stream-json"
 
 TYPES = frozenset(
-    {
-        "active_goal",
-        "auth_status",
-        "control_cancel_request",
-        "control_request",
-        "control_response",
-        "conversation_reset",
-        "keep_alive",
-        "prompt_suggestion",
-        "rate_limit_event",
-        "result",
-        "stream_event",
-        "tool_progress",
-        "tool_use_summary",
-    }
+    """
+    active_goal auth_status control_cancel_request control_request control_response conversation_reset keep_alive
+    prompt_suggestion rate_limit_event result stream_event tool_progress tool_use_summary
+    """.split()
 )
 """Types that only a stream has."""
 

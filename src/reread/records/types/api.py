@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.base import part
+from reread.records.blocks import BlockPart, Content
 from reread.records.types.usage import ApiUsage
 
 
@@ -108,41 +106,8 @@ class Prompt(BlockPart):
     output_config: OutputConfig | None = None
 
 
-_part = partial(part, __name__)
-ErrorDetail = _part("ErrorDetail", "The innermost part of an API error.", "type message", details=Any)
-ErrorBody = _part("ErrorBody", "The body of an API error.", "type request_id message", error=ErrorDetail)
-ThinkingConfig = _part("ThinkingConfig", "The thinking requested from the model.", "type display", budget_tokens=int)
-RequestParams = _part(
-    "RequestParams",
-    "The parameters of an API request.",
-    "model speed",
-    max_tokens=int,
-    betas=list[str],
-    thinking=ThinkingConfig,
-    output_config=OutputConfig,
-    context_management=dict[str, Any],
-    temperature=Number,
-    tool_choice=dict[str, Any],
-    metadata=dict[str, Any],
-    stop_sequences=list[str],
-)
-
-
 class CacheMark(BlockPart):
     """A cache breakpoint of a request."""
 
     path: list[Any] | None = None
     value: dict[str, Any] | None = None
-
-
-ToolDefinition = _part(
-    "ToolDefinition",
-    "A tool as described to the model.",
-    "type name description server",
-    input_schema=dict[str, Any],
-    schema=dict[str, Any],
-    defer_loading=bool,
-)
-RequestShape = _part(
-    "RequestShape", "The system prompt and tools that many requests share.", system=Content, tools=list[ToolDefinition]
-)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from reread.base.structs import FrozenStruct
-from reread.records.blocks import BlockPart, Content, Name, Needed, Number, StructT
+from reread.records.blocks import BlockPart, Name, Needed, Number
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"contains": "entry"})]
 """A record or a list of records inside another record, as written."""
@@ -162,39 +161,3 @@ class System(TreeRecord):
     content: str | None = None
     level: str | None = None
     toolUseID: str | None = None
-
-
-_NAMES = {AttachmentPayload: "Attachment", ProgressPayload: "Progress", EventPayload: "Event"}
-"""The last word of the names of payloads, by their base."""
-
-
-def declare(base: type[Struct], module: str, kind: str, meaning: str, texts: str = "", /, **fields: Any) -> None:
-    """Add a struct that only states fields: its type or subtype, its meaning, the fields with text, and all others.
-
-    Its name follows from its type: `system/away_summary` is `SystemAwaySummary`. Like any class, it is an attribute of
-    its module, by which a pickle finds it.
-    """
-    words = "".join(word[:1].upper() + word[1:] for word in kind.replace("-", "_").split("_"))
-    ending = next((ending for family, ending in _NAMES.items() if issubclass(base, family)), "")
-    name = f"System{words}" if base is System else words.removesuffix(ending) + ending
-    tag = ("subtype", str | None, kind) if base is System else ("type", str, kind)
-    setattr(sys.modules[module], name, _struct(base, module, name, meaning, [tag, *_optional(texts, fields)]))
-
-
-def part(module: str, name: str, meaning: str, texts: str = "", /, **fields: Any) -> type[BlockPart]:
-    """Return the struct of an object inside such records, declared in the same way."""
-    return _struct(BlockPart, module, name, meaning, _optional(texts, fields))
-
-
-def _optional(texts: str, fields: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    hints = dict.fromkeys(texts.split(), str) | fields
-    return [(name, one if one in (Any, Content, NestedEntry) else one | None, None) for name, one in hints.items()]
-
-
-def _struct(
-    base: type[StructT], module: str, name: str, meaning: str, fields: list[tuple[str, Any, Any]]
-) -> type[StructT]:
-    hints = {name: hint for name, hint, _ in fields}
-    defaults = {name: default for name, _, default in fields}
-    namespace = {"__doc__": meaning, "__module__": module, "__annotations__": hints, **defaults}
-    return cast(type[StructT], type(base)(name, (base,), namespace))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
-from reread.records.types.base import Entry, NestedEntry, ProgressPayload, StateRecord, TreeRecord, declare, part
+from reread.records.blocks import BlockPart, Content
+from reread.records.types.base import Entry, NestedEntry, ProgressPayload, StateRecord, TreeRecord
 from reread.records.types.registry import PAYLOADS, PROGRESS, RECORDS, to_entry
-from reread.records.types.usage import ModelUsage
 
 
 class FileBackup(BlockPart):
@@ -32,18 +29,6 @@ class FileSnapshot(BlockPart):
     hasUntrackedChanges: bool | None = None
 
 
-_part = partial(part, __name__)
-WorktreeSession = _part(
-    "WorktreeSession",
-    "The worktree that a session moved into.",
-    "sessionId originalCwd preEnterOriginalCwd originalBranch originalHeadCommit worktreePath "
-    "worktreeName worktreeBranch extensionRoot",
-)
-Replacement = _part(
-    "Replacement", "A tool result, and the stub that the model saw instead.", "kind toolUseId", replacement=Any
-)
-
-
 class Summary(StateRecord):
     """The title of a session, which may be another one, identified by a leaf of it."""
 
@@ -61,12 +46,6 @@ class FileHistorySnapshot(StateRecord):
     """The uuid of a user record."""
     snapshot: FileSnapshot | None = None
     isSnapshotUpdate: bool | None = None
-
-
-_state = partial(declare, StateRecord, __name__)
-_state(
-    "file-history-delta", "One more file in a snapshot.", "messageId snapshotMessageId trackingPath", backup=FileBackup
-)
 
 
 class QueueOperation(StateRecord):
@@ -90,111 +69,6 @@ class LastPrompt(StateRecord):
     """All zeros means unknown."""
     explicit: bool | None = None
     rewound: bool | None = None
-
-
-_state("ai-title", "A title written by a model.", "aiTitle")
-_state("custom-title", "A title set by a person; an empty one clears it.", "customTitle")
-_state("tag", "A label; an empty one clears it.", "tag")
-_state("agent-name", "The name of a session or teammate.", "agentName")
-_state("agent-color", "The color of a session or teammate.", "agentColor")
-_state("agent-setting", "The agent that a session runs as.", agentSetting=Any)
-_state("mode", "Normal or coordinator mode.", "mode")
-_state("permission-mode", "The actions allowed without asking.", "permissionMode")
-_state("session-mode", "The kind of session.", "sessionMode")
-_state("pr-link", "A pull request of this session.", "prUrl prRepository", prNumber=int)
-_state(
-    "bridge-session",
-    "A Remote Control connection.",
-    "bridgeSessionId sessionGroupingId",
-    lastSequenceNum=int,
-    declaredDialogKinds=list[Any],
-)
-_state("frame-link", "A published artifact.", "path frameUrl title")
-_state("atis-latch", "A latch internal to the client, usually empty.", "atis")
-_state("isolation-latch", "A latch internal to the client.", "side")
-_state("worktree-state", "The worktree that a session is in, or none.", worktreeSession=WorktreeSession)
-_state("relocated", "The folder that a session moved to.", "relocatedCwd")
-_state(
-    "cost-state",
-    "The cumulative cost of the session.",
-    totalCostUSD=Number,
-    totalAPIDuration=Number,
-    totalAPIDurationWithoutRetries=Number,
-    totalToolDuration=Number,
-    totalDuration=Number,
-    totalLinesAdded=int,
-    totalLinesRemoved=int,
-    startTime=Number,
-    hasUnknownModelCost=bool,
-    modelUsage=dict[str, ModelUsage],
-)
-_state("content-replacement", "Tool results that the model saw as stubs.", replacements=list[Replacement])
-_state(
-    "fork-context-ref",
-    "Where the context that a forked agent inherited is stored.",
-    "parentSessionId parentLastUuid",
-    contextLength=int,
-)
-_state("continued-in", "The session that continues this one.", "continuedInSessionId")
-_state("speculation-accept", "A speculative response that was accepted, and the time it saved.", timeSavedMs=Number)
-_state(
-    "marble-origami-commit",
-    "A span of the context that was replaced by a summary.",
-    "collapseId summaryUuid summaryContent summary firstArchivedUuid lastArchivedUuid",
-)
-_state(
-    "agent_metadata",
-    "The metadata of an agent, as an entry of a store.",
-    "agentType description toolUseId parentAgentId worktreePath name requestShape pickedEffortModel workflowPhase",
-    worktreeCleanlyRemoved=bool,
-    spawnDepth=int,
-    requestNonInteractive=bool,
-    launchedWithDefaults=bool,
-    isBuiltIn=bool,
-    finished=bool,
-)
-_state("launched", "The first line of a workflow's journal, which is not a transcript.")
-_state("started", "An agent that started, in a workflow's journal.", "key label phase")
-_state(
-    "api-request",
-    "An API request, as a change to the one before it.",
-    "id base querySource requestDigest shapeHash version",
-    keep=int,
-    tail=list[str],
-    params=RequestParams,
-    cacheControl=list[CacheMark],
-)
-_state(
-    "api-request-blob",
-    "A message of a request, by its hash: a copy, not part of the conversation.",
-    "hash",
-    message=Prompt,
-)
-_state(
-    "api-request-shape",
-    "The system prompt and tools of requests, by their hash.",
-    "shapeHash version",
-    shape=RequestShape,
-)
-_state(
-    "api-request-resumed",
-    "An API request that was paused and went on as another.",
-    "messageId pausedRequestId resumedRequestId version",
-    requestRef=Any,
-    requestNotRecorded=Any,
-    requestHookChanged=Any,
-)
-_state("tools-used", "The tools that a session has used.", tools=list[str])
-_state("ended-by-model", "The model ended the conversation.")
-_state("session-owner", "The account that a session belongs to.", "accountUuid organizationUuid")
-_state("dev-mods", "The folder with changes to the client that a session runs with.", "folder")
-_state(
-    "memory-mode",
-    "Whether memory is used from a record on, and why.",
-    "mode afterUuid reason",
-    account=Any,
-    accountChoice=Any,
-)
 
 
 class DataFlowRecord(BlockPart):
@@ -223,37 +97,11 @@ class DataFlowRecords(StateRecord):
     """Whether these replace all before them."""
 
 
-_state("data-flow-incomplete", "The client does not know all that calls read and changed.", v=int)
-_state("derived-from", "The sessions that a session took something from.", v=int, sessions=list[Any])
-_state(
-    "observer-ref",
-    "A session that observes this one, or an agent of it.",
-    "parentSessionId observerSessionId parentLastUuid",
-)
-_state("resume-head-vouch", "A checksum of the records before it.", sum=Any)
-_state("repl-mode", "Whether the model writes code that calls tools.", replMode=Any, typedEvents=bool)
-_state("run", "The start or end of a capture.", "id conversationId cwd customTitle", run=dict[str, Any])
-_state(
-    "output",
-    "A captured line that is not a message, or was printed to stderr.",
-    "id conversationId raw end stream",
-    claudeMessage=Any,
-    costUSD=Number,
-    durationMs=Number,
-)
-
-
-BARE_STATES = (
-    "artifact-autoreact-ledger",
-    "artifact-comment-monitor",
-    "attribution-snapshot",
-    "ended",
-    "goal",
-    "goal-cleared",
-    "history-suppression",
-    "late-allow-ended",
-    "marble-origami-snapshot",
-    "task-summary",
+BARE_STATES = tuple(
+    """
+    artifact-autoreact-ledger artifact-comment-monitor attribution-snapshot ended goal goal-cleared
+    history-suppression late-allow-ended marble-origami-snapshot task-summary
+    """.split()
 )
 """Record types known by name only."""
 
@@ -274,19 +122,6 @@ class Progress(TreeRecord):
     toolUseID: str | None = None
 
 
-_progress = partial(declare, ProgressPayload, __name__)
-_progress(
-    "bash_progress",
-    "The output of a command so far.",
-    "output fullOutput taskId",
-    elapsedTimeSeconds=Number,
-    totalLines=int,
-    totalBytes=int,
-    timeoutMs=Number,
-)
-_progress("hook_progress", "A hook that is running.", "hookEvent hookName command")
-
-
 class AgentProgress(ProgressPayload):
     """A message of a running agent."""
 
@@ -301,12 +136,6 @@ class AgentProgress(ProgressPayload):
     def entry(self) -> Entry:
         """The agent's own record."""
         return to_entry(self.message)
-
-
-_progress("mcp_progress", "The progress of an MCP call.", "status serverName toolName", elapsedTimeMs=Number)
-_progress("query_update", "The query of a running web search.", "query")
-_progress("search_results_received", "The number of results of a web search.", "query", resultCount=int)
-_progress("waiting_for_task", "The task that a call waits for.", "taskDescription taskType")
 
 
 PAYLOADS[Progress] = ("data", PROGRESS)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.api import (
-    Container,
-    ContextManagement,
-    ErrorDetail,
-    InputTransformation,
-    Response,
-    StopDetails,
-)
-from reread.records.types.base import EventPayload, NestedEntry, StreamRecord, System, declare, part
+from reread.records.blocks import BlockPart, Number
+from reread.records.types.base import StreamRecord, System
 from reread.records.types.messages import Origin
 from reread.records.types.registry import EVENTS, PAYLOADS
-from reread.records.types.usage import ApiUsage, ModelUsage, TaskUsage
+from reread.records.types.usage import ApiUsage, ModelUsage
 
 AnyEvent: TypeAlias = Annotated[Any, Meta(extra={"contains": "event"}, extra_json_schema={"$ref": "#/$defs/AnyEvent"})]
 """One of the structs in EVENTS, by its `type`."""
@@ -31,23 +22,6 @@ class PermissionDenial(BlockPart):
     tool_name: str | None = None
     tool_use_id: str | None = None
     tool_input: dict[str, Any] | None = None
-
-
-_part = partial(part, __name__)
-RateLimit = _part(
-    "RateLimit",
-    "The usage of a rate limit, and when it resets.",
-    "status rateLimitType overageStatus overageDisabledReason limitScope errorCode",
-    resetsAt=Number,
-    utilization=Number,
-    overageResetsAt=Number,
-    isUsingOverage=bool,
-    overageInUse=bool,
-    overageEnabled=bool,
-    surpassedThreshold=Number,
-    canUserPurchaseCredits=bool,
-    hasChargeableSavedPaymentMethod=bool,
-)
 
 
 class DeferredToolUse(BlockPart):
@@ -71,20 +45,6 @@ class SubagentStats(BlockPart):
     killed: dict[str, int] | None = None
     refused: dict[str, int] | None = None
     requested: dict[str, int] | None = None
-
-
-Goal = _part(
-    "Goal", "The goal of a session.", "condition last_reason", iterations=int, set_at=Number, tokens_at_start=int
-)
-Delta = _part(
-    "Delta",
-    "An addition to a block or message.",
-    "type text partial_json thinking signature content encrypted_content stop_reason stop_sequence",
-    estimated_tokens=int,
-    citation=dict[str, Any],
-    stop_details=StopDetails,
-    container=Container,
-)
 
 
 class Result(StreamRecord):
@@ -161,55 +121,6 @@ class StreamEvent(StreamRecord):
     resume_reason: str | None = None
 
 
-_stream = partial(declare, StreamRecord, __name__)
-_stream("rate_limit_event", "A rate limit that is near or reached.", rate_limit_info=RateLimit)
-_stream(
-    "tool_progress",
-    "The progress of a running call.",
-    "tool_use_id tool_name task_id subagent_type",
-    elapsed_time_seconds=Number,
-    heartbeat=bool,
-    subagent_retry=dict[str, Any],
-)
-_stream("tool_use_summary", "A one-sentence summary of some calls.", "summary", preceding_tool_use_ids=list[str])
-_stream("auth_status", "The progress of logging in.", "error", isAuthenticating=bool, output=list[str])
-_stream("prompt_suggestion", "A suggested next prompt.", "suggestion")
-_stream(
-    "conversation_reset",
-    "The start of a new conversation in the same process.",
-    "new_conversation_id trigger user_message_uuid",
-)
-_stream("active_goal", "The goal being pursued, or none.", value=Goal)
-_stream("keep_alive", "A keep-alive message.")
-_stream(
-    "control_request",
-    "A request from the client to its host or back; has many kinds, none of them part of a transcript.",
-    "request_id",
-    request=dict[str, Any],
-)
-_stream("control_response", "The answer to a control request.", response=dict[str, Any])
-_stream("control_cancel_request", "The cancellation of a control request.", "request_id")
-_stream("streamlined_text", "Text in a shortened stream.", "text")
-_stream("streamlined_tool_use_summary", "Calls in a shortened stream.", "tool_summary")
-_stream("transcript_mirror", "Records of the transcript, as they are written.", "filePath", entries=NestedEntry)
-_event = partial(declare, EventPayload, __name__)
-_event("message_start", "The start of a message.", message=Response)
-_event("content_block_start", "The start of a block.", index=int, content_block=Content)
-_event("content_block_delta", "An addition to a block.", index=int, delta=Delta)
-_event("content_block_stop", "The end of a block.", index=int)
-_event(
-    "message_delta",
-    "The stop reason and final usage of a message.",
-    delta=Delta,
-    usage=ApiUsage,
-    context_management=ContextManagement,
-    input_transformations=list[InputTransformation],
-)
-_event("message_stop", "The end of a message.")
-_event("ping", "A keep-alive event of the API.")
-_event("error", "An error that ended the response.", error=ErrorDetail)
-
-
 PAYLOADS[StreamEvent] = ("event", EVENTS)
 
 
@@ -240,44 +151,6 @@ class PluginError(BlockPart):
     managed_lock: dict[str, Any] | None = None
 
 
-WorkflowStep = _part(
-    "WorkflowStep",
-    "A phase or an agent of a running workflow.",
-    "type title label state agentId model phaseTitle promptPreview resultPreview lastToolName lastToolSummary",
-    index=int,
-    attempt=int,
-    phaseIndex=int,
-    promptFramed=bool,
-    tokens=int,
-    toolCalls=int,
-    durationMs=Number,
-    queuedAt=Number,
-    startedAt=Number,
-    lastProgressAt=Number,
-)
-TaskPatch = _part(
-    "TaskPatch",
-    "The fields of a task that changed.",
-    "status description error",
-    end_time=Number,
-    total_paused_ms=Number,
-    is_backgrounded=bool,
-)
-ResourceLink = _part(
-    "ResourceLink",
-    "A resource of an MCP server.",
-    "uri name title description mimeType",
-    size=int,
-    annotations=dict[str, Any],
-)
-BackgroundTask = _part(
-    "BackgroundTask",
-    "A task that runs in the background.",
-    "task_id run_id task_type subagent_type description parent_task_id",
-    ambient=bool,
-)
-
-
 class Command(BlockPart):
     """A slash command."""
 
@@ -286,11 +159,6 @@ class Command(BlockPart):
     argumentHint: str | None = None
     aliases: list[str] | None = None
     builtin: bool | None = None
-
-
-PersistedFile = _part("PersistedFile", "A file that was uploaded, or failed to upload.", "filename file_id error")
-Memory = _part("Memory", "A memory file.", "path scope content")
-MirrorKey = _part("MirrorKey", "The mirrored transcript.", "projectKey sessionId subpath")
 
 
 class SystemInit(System):
@@ -327,99 +195,3 @@ class SystemInit(System):
     additional_directories: list[str] | None = None
     original_cwd: str | None = None
     messaging_socket_path: str | None = None
-
-
-_system = partial(declare, System, __name__)
-_system("hook_started", "A hook that started.", "hook_id hook_name hook_event")
-_system("hook_progress", "The output of a running hook.", "hook_id hook_name hook_event output stdout stderr")
-_system(
-    "hook_response",
-    "The response of a hook.",
-    "hook_id hook_name hook_event output stdout stderr outcome",
-    exit_code=int,
-)
-_system(
-    "status", "The state of the client.", "status permissionMode compact_result compact_error", compact_output_chars=int
-)
-_system(
-    "api_retry",
-    "A failed API request that is retried, in a stream.",
-    "error",
-    attempt=int,
-    max_retries=int,
-    retry_delay_ms=Number,
-    error_status=int,
-    no_response=dict[str, Any],
-)
-_system("notification", "A notification on the screen.", "key text priority color", timeout_ms=Number)
-_system(
-    "task_started",
-    "A background task that started.",
-    "task_id run_id tool_use_id task_type description prompt subagent_type workflow_name parent_task_id",
-    spawn_depth=int,
-    is_backgrounded=bool,
-    skip_transcript=bool,
-    ambient=bool,
-)
-_system(
-    "task_progress",
-    "The progress of a background task.",
-    "task_id run_id tool_use_id description subagent_type last_tool_name summary",
-    usage=TaskUsage,
-    workflow_progress=list[WorkflowStep],
-)
-_system("task_updated", "A change to a background task.", "task_id run_id", patch=TaskPatch)
-_system(
-    "task_notification",
-    "A background task that ended.",
-    "task_id run_id tool_use_id status reason output_file summary",
-    usage=TaskUsage,
-    resource_links=list[ResourceLink],
-    skip_transcript=bool,
-    summary_is_report=bool,
-    ambient=bool,
-)
-_system("background_tasks_changed", "The background tasks that are still running.", tasks=list[BackgroundTask])
-_system(
-    "thinking_tokens",
-    "How much the model has thought so far.",
-    "user_message_uuid",
-    estimated_tokens=int,
-    estimated_tokens_delta=int,
-)
-_system("session_state_changed", "Whether the session is working or waiting.", "state")
-_system("commands_changed", "The available slash commands.", commands=list[Command])
-_system(
-    "files_persisted",
-    "Files that were uploaded.",
-    "processed_at",
-    files=list[PersistedFile],
-    failed=list[PersistedFile],
-)
-_system("memory_recall", "Memories that were loaded.", "mode", memories=list[Memory])
-_system("elicitation_complete", "A question from an MCP server that was answered.", "mcp_server_name elicitation_id")
-_system(
-    "permission_denied",
-    "A call that was denied.",
-    "tool_name tool_use_id agent_id decision_reason_type decision_reason message",
-)
-_system("local_command_output", "The output of a slash command, in a stream.")
-_system("plugin_install", "The progress of installing a plugin.", "status name error")
-_system("mirror_error", "A transcript that could not be mirrored.", "error", key=MirrorKey)
-_system("worker_shutting_down", "A remote worker that is shutting down.", "reason")
-_system(
-    "session_writes_lost",
-    "Writes that were lost because the disk was full.",
-    "error_code",
-    lost=list[str],
-    transcript_session_ids=list[str],
-)
-_system(
-    "control_request_progress",
-    "The progress of a control request.",
-    "request_id status",
-    attempt=int,
-    max_retries=int,
-    retry_delay_ms=Number,
-    error_status=int,
-)

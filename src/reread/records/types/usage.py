@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Number
-from reread.records.types.base import part
 
 
 class CacheCreation(BlockPart):
@@ -89,10 +87,6 @@ class ModelUsage(BlockPart):
     maxOutputTokens: int | None = None
     canonicalModel: str | None = None
     provider: str | None = None
-
-
-_part = partial(part, __name__)
-TaskUsage = _part("TaskUsage", "The usage of a background task.", total_tokens=int, tool_uses=int, duration_ms=Number)
 
 
 class ContextShare(BlockPart):
