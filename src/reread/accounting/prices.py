@@ -13,6 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
+from reread.base.late_pattern import late_pattern
 from reread.base.text import short_cache
 from reread.disk.layout import expand_path
 from reread.errors import Misuse
@@ -30,7 +31,7 @@ PICOS_PER_TOKEN = 10**6
 PICOS_PER_SEARCH = 10**9
 """One dollar per thousand web searches, in pico-dollars per search."""
 
-_MODEL_ID = re.compile(
+_MODEL_ID = late_pattern(
     r"""(?: (?P<region> [a-z]{2,6} (?:-gov)? ) \. )?      # us. eu. jp. au. global. : an inference profile
         (?P<bedrock> anthropic\. )?
         (?P<name> claude-[a-z0-9.-]+? )

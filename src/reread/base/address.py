@@ -6,11 +6,13 @@ import os
 import re
 from typing import NamedTuple
 
+from reread.base.late_pattern import late_pattern
+
 LATEST = "latest"
 LAST = -1
 """The number of the last request."""
 GRAMMAR = "SESSION[@PATH][:AGENT][:TURN[.CALL]], or SESSION[:AGENT]:reqN for an API request"
-_ADDRESS = re.compile(
+_ADDRESS = late_pattern(
     r"(?P<session>.*?)(?:@(?P<path>[0-9]{1,9}))?"
     r"(?::(?![0-9]{1,9}(?:[:.]|\Z))(?!req(?:uest)?[_-]?(?:[0-9]{1,9}|latest)\Z)(?P<agent>[A-Za-z0-9][A-Za-z0-9_-]*))?"
     r"(?::(?:(?P<turn>[0-9]{1,9})(?:\.(?P<call>[1-9][0-9]{0,8}))?|req(?:uest)?[ _-]?(?P<request>[0-9]{1,9}|latest)))?",

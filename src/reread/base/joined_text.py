@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from reread.base.late_pattern import late_pattern
 
 LONG = 100
 """Texts of at least this many characters are compared by line."""
-_LINE_NUMBER = re.compile(r" *+\d++[→\t]")
+_LINE_NUMBER = late_pattern(r" *+\d++[→\t]")
 """How each line begins of a file that was read."""
-_NEXT_NUMBER = re.compile(r"\n *+\d++[→\t]")
+_NEXT_NUMBER = late_pattern(r"\n *+\d++[→\t]")
 """The same after a line end: to look for that takes half the time that `^` does."""
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[ -/]*+[0-~]?)")
+_ESCAPE = late_pattern(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[ -/]*+[0-~]?)")
 
 
 def without_escapes(text: str) -> str:

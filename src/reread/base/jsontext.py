@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import msgspec
 
+from reread.base.late_pattern import late_pattern
+
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
 """The errors of msgspec on bad content; anything else is a bug."""
 
@@ -23,13 +25,13 @@ _encode = msgspec.json.Encoder().encode
 _lenient = json.JSONDecoder(strict=False)
 
 _SPACE = " \t\r\n"
-_SPACE_RUN = re.compile(r"[ \t\r\n]*+")
-_INTEGER = re.compile(r"-?\d+")
-_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_UNBRACKETED = re.compile(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*', re.DOTALL)
+_SPACE_RUN = late_pattern(r"[ \t\r\n]*+")
+_INTEGER = late_pattern(r"-?\d+")
+_ESCAPED_SURROGATE = late_pattern(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = late_pattern("[\ud800-\udfff]")
+_UNBRACKETED = late_pattern(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*', re.DOTALL)
 """Text up to the next bracket, whole strings included; possessive, so that no backtracking state is kept."""
-_STRING_REST = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_STRING_REST = late_pattern(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """The rest of a string, up to its closing quote or to a backslash that is the last character."""
 _DEPTH = {"[": 1, "{": 1, "]": -1, "}": -1}
 

@@ -8,12 +8,14 @@ import posixpath
 import re
 from pathlib import Path
 
+from reread.base.late_pattern import late_pattern
+
 SAMPLES = Path(__file__).parent.parent / "samples"
 """The sessions that --demo shows."""
-_DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
-_SEPARATORS = re.compile(r"[\\/]+")
-_POSIX_PIECE = re.compile(r"[^/]*+/++|[^/]+")
-_PIECE = re.compile(r"[^\\/]*+[\\/]++|[^\\/]+")
+_DRIVE = late_pattern(r"[A-Za-z]:(?=[\\/]|$)")
+_SEPARATORS = late_pattern(r"[\\/]+")
+_POSIX_PIECE = late_pattern(r"[^/]*+/++|[^/]+")
+_PIECE = late_pattern(r"[^\\/]*+[\\/]++|[^\\/]+")
 
 
 def is_windows_path(path: str) -> bool:

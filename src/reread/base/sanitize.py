@@ -6,28 +6,31 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from reread.base.late_pattern import late_pattern
+
 FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
 """Characters that a spreadsheet takes for the beginning of a formula; wide forms of these characters, too."""
-_ESCAPES = re.compile(
+_ESCAPES = late_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands: titles, links, clipboard
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control and application program commands
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences
     r"|\x1b[ -/]*[0-~]?"  # all others
 )
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_CONTROL = re.compile(
+_COLOUR = late_pattern(r"\x1b\[[0-9;:]*m")
+_CONTROLS = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction
     r"\u00ad\u180e\ufff9-\ufffb"  # soft hyphens, separators and annotations
     r"\u2028\u2029\u200b\u2060-\u2065\u206a-\u206f\ufeff\U000e0000-\U000e007f"  # line separators and what nobody sees
     r"\ud800-\udfff]"
 )
-_ASCII_CONTROL = bytes(number for number in range(128) if _CONTROL.match(chr(number)))
-_BREAK = re.compile(r"[\n\t]")
-_OWN_CODES = re.compile(
+_CONTROL = late_pattern(_CONTROLS)
+_ASCII_CONTROL = bytes((*range(9), *range(11, 32), 127))
+_BREAK = late_pattern(r"[\n\t]")
+_OWN_CODES = late_pattern(
     r"\x1b\[[0-9;]*m"  # colours
     r"|\x1b\]1337;File=[a-z0-9=;]*:[A-Za-z0-9+/=]*\x07|\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\"  # pictures
-    rf"|({_CONTROL.pattern})"
+    rf"|({_CONTROLS})"
 )
 KEPT = frozenset((0, 1, 2, 3, 4, 7, 9, 21, 22, 23, 24, 27, 29, 39, *range(31, 37), *range(90, 97)))
 """Codes that change how text looks but cannot hide it: no background, no concealing, no blinking, no black or white."""
@@ -40,14 +43,14 @@ MAX_CODES = 64
 
 def safe(text: str) -> str:
     """Text with control characters and direction overrides made visible."""
-    if text.isascii() and (text.isprintable() or not _has_ascii_control(text.encode())):
-        return text
-    return _CONTROL.sub(_visible, _unix_line_ends(text))
+    return text if _is_plain(text) else _CONTROL.sub(_visible, _unix_line_ends(text))
 
 
-def _has_ascii_control(data: bytes) -> bool:
-    """True if there are such characters: deleting them tells in a third of the time that the pattern takes."""
-    return len(data.translate(None, _ASCII_CONTROL)) < len(data)
+def _is_plain(text: str) -> bool:
+    """True if ASCII has no such character: deleting them tells in a third of the time that the pattern takes."""
+    if not text.isascii():
+        return False
+    return text.isprintable() or len(data := text.encode()) == len(data.translate(None, _ASCII_CONTROL))
 
 
 def safe_line(text: str) -> str:
@@ -94,7 +97,7 @@ def coloured_output(text: str, *, full: bool = False) -> str:
 
 def terminal_text(text: str) -> str:
     """Text for a terminal: nothing in it acts but colours, and pictures in base64."""
-    if not _CONTROL.search(text):
+    if _is_plain(text) or not _CONTROL.search(text):
         return text
     return _OWN_CODES.sub(lambda found: found[0] if found[1] is None else _visible(found), text)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from reread.base import jsontext
 from reread.base.format import number_text
+from reread.base.late_pattern import late_pattern
 
 LINE_LENGTH = 120
 TITLE_LENGTH = 120
@@ -19,20 +20,20 @@ TITLE_SOURCE = 4096
 """How many characters of a text a title is made from."""
 _SIBILANTS = ("s", "x", "ch", "sh")
 _VOWELS = "aeiou"
-_HOME = re.compile(r"^(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
+_HOME = late_pattern(r"^(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 LONGEST = 1000
 """Characters of a text whose result is remembered."""
 
 T = TypeVar("T")
 MAX_LINES, MAX_CHARS = 2000, 1000
 """How many lines are looked at, from either end, and how many characters of each."""
-_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
-_ASSERTION = re.compile(r"E\s+\S")
+_COLOUR = late_pattern(r"\x1b\[[0-9;:]*m")
+_ASSERTION = late_pattern(r"E\s+\S")
 """How pytest marks what failed."""
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
+_EXCEPTION = late_pattern(r"[A-Za-z_][\w.]*(?::|$)")
 """How the last line of a traceback begins."""
-_ERROR = re.compile(r"(?:error|exception|\bfatal|\bpanic|\bpanicked|\berr!)(?:\W|$)", re.IGNORECASE)
-_REFUSAL = re.compile(
+_ERROR = late_pattern(r"(?:error|exception|\bfatal|\bpanic|\bpanicked|\berr!)(?:\W|$)", re.IGNORECASE)
+_REFUSAL = late_pattern(
     r"\b(?:failed|cannot|can't|could not|unable|no such|not found|denied|refused|undefined|missing|invalid)\b",
     re.IGNORECASE,
 )
@@ -105,7 +106,7 @@ def plural(count: object, noun: str) -> str:
     return f"{number} {noun if known == 1 else _plural_of(noun)}" if number else ""
 
 
-_NARROW = re.compile("[ -~\xa1-\xac\xae-\u02ff…–—“”]*")
+_NARROW = late_pattern("[ -~\xa1-\xac\xae-\u02ff…–—“”]*")
 """Characters that surely take one column: letters of the West, and signs of our own."""
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Any, NamedTuple
 
+from reread.base.late_pattern import late_pattern
 from reread.errors import Misuse
 
 TimeLike = str | datetime | date
@@ -30,7 +31,7 @@ _UNITS = {
 _UNIT_NAMES = {word: unit for unit, words in _UNITS.items() for word in (unit, *words)}
 _CALENDAR_UNITS = {"months": 1, "years": 12}
 """The units that are not always as long, in months."""
-_AGO = re.compile(r"(?:(?:the )?(?:last|past) )?(\d+|an?|past) ?([a-z]+)(?: ago)?")
+_AGO = late_pattern(r"(?:(?:the )?(?:last|past) )?(\d+|an?|past) ?([a-z]+)(?: ago)?")
 _DAYS = {"today": 0, "yesterday": 1}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -40,11 +41,11 @@ _MONTHS = (
 SINGLE_WORDS = (*_DAYS, "7d", "30d", *_WEEKDAYS, *_MONTHS)
 """Times that are one word."""
 _ISO_YEAR, _ISO_MONTH = re.compile(r"\d{4}"), re.compile(r"(\d{4})[-/](\d{1,2})")
-_ISO_WEEK = re.compile(r"(\d{4})-?w(\d{2})", re.IGNORECASE)
-_DAY_OF_YEAR = re.compile(r"(\d{1,2})-(\d{1,2})")
-_MONTH_FIRST = re.compile(r"([a-z]{3,9})(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?")
-_DAY_FIRST = re.compile(r"(\d{1,2})(?:\.|st|nd|rd|th)? ([a-z]{3,9})(?: (\d{4}))?")
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
+_ISO_WEEK = late_pattern(r"(\d{4})-?w(\d{2})", re.IGNORECASE)
+_DAY_OF_YEAR = late_pattern(r"(\d{1,2})-(\d{1,2})")
+_MONTH_FIRST = late_pattern(r"([a-z]{3,9})(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?")
+_DAY_FIRST = late_pattern(r"(\d{1,2})(?:\.|st|nd|rd|th)? ([a-z]{3,9})(?: (\d{4}))?")
+_DURATION = late_pattern(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
 
 
 class TimeSpan(NamedTuple):

@@ -10,10 +10,8 @@ import re
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from copy import copy
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +22,9 @@ from reread.cli._exit_codes import FAILED, INTERRUPTED, OK, UNDECIDED
 from reread.cli._options import ROOTS, root_options
 from reread.cli._output import guard_output, print_notice, tell_secret
 from reread.errors import RereadError, Undecided
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
@@ -188,6 +189,8 @@ def _own_command(verb: str) -> click.Command:
 @cache
 def _whole_command(verb: str) -> click.Command:
     """Return it with the options that add-ons bring for it."""
+    from copy import copy  # loaded late: the help of all verbs does without
+
     command = copy(_own_command(verb))
     command.params = [*command.params]
     for part in parts("options"):

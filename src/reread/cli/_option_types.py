@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reread.base.address import LATEST
-from reread.base.paths import SAMPLES
 from reread.errors import RereadError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
     from reread.catalog.header import Header
@@ -32,7 +32,11 @@ _OF_THE_SHELL = re.compile(r"[$`\\;&|<>(){}\[\]*?!#'\"\n]")
 
 def samples(ctx: click.Context) -> list[Path]:
     """Return the folder of the samples, if --demo was given."""
-    return [SAMPLES] if ctx.meta.get(DEMO_KEY) else []
+    if not ctx.meta.get(DEMO_KEY):
+        return []
+    from reread.base.paths import SAMPLES
+
+    return [SAMPLES]
 
 
 def _item(value: str, **about: Any) -> CompletionItem:

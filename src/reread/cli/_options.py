@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +32,8 @@ from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.errors import Misuse, NotFound
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from reread.render.selection import Selection
     from reread.session.session import Session
 
@@ -234,6 +235,8 @@ def format_option(*formats: str, default: str | None = None, help: str) -> Calla
 
 def format_of(output: str, *formats: str) -> str | None:
     """Return the format that the suffix of an output stands for, if it is one of these."""
+    from pathlib import Path  # loaded late: the help needs none
+
     found = FORMATS_BY_SUFFIX.get(Path(output).suffix.lower())
     return found if found in formats else None
 

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from reread.cli._glance import Glance
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ITEMS_PER_WRITE = 256
 NO_PAGER = "reread.no_pager"

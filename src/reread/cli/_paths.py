@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reread.errors import Misuse, Unwritable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STDOUT = "-"
 
@@ -55,7 +57,12 @@ class FolderName(PathName):
     """A folder; the address of a bucket becomes the folder that mirrors it."""
 
     def __init__(self) -> None:
-        super().__init__(bucket=True, path_type=Path)
+        super().__init__(bucket=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from pathlib import Path  # loaded late: the help needs none
+
+        return Path(super().convert(value, param, ctx))
 
     def bucket(self, address: str) -> Any:
         from reread.storage.user_paths import expand_path
@@ -85,6 +92,8 @@ def place_option(help: str, metavar: str = "FILE", *, bucket: bool = False) -> C
 
 def write_file(path: str | Path, pieces: Iterable[bytes], *, mode: int = 0o600) -> None:
     """Write a file, whole or not at all; raise Unwritable if it cannot be written."""
+    from pathlib import Path
+
     from reread.storage.atomic import write_atomic
 
     try:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reread.base import jsontext
 from reread.disk.filenames import AGENT_PREFIX, unicode_stem
@@ -19,10 +19,12 @@ from reread.disk.layout import (
     is_session_filename,
     jsonl_files,
 )
-from reread.records.envelope import RecordEnvelope, decode_envelope
 from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
 from reread.storage.kept_names import generations_by_name
 from reread.storage.safe_open import LARGEST_SETTINGS
+
+if TYPE_CHECKING:
+    from reread.records.envelope import RecordEnvelope
 
 
 class AgentFolders:
@@ -128,6 +130,8 @@ def agent_types(paths: Iterable[str]) -> dict[str, str]:
 
 def first_envelope(path: Path) -> RecordEnvelope | None:
     """Return the envelope of the first record with a session id, if it is among the first eight."""
+    from reread.records.envelope import decode_envelope  # loaded late: a list of known sessions reads no record
+
     try:
         with io.BufferedReader(open_regular(path)) as file:
             for line, _ in zip(file, range(8), strict=False):

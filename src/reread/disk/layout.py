@@ -6,13 +6,13 @@ A session's file follows its working directory to another project, and what was 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
 from reread.base import jsontext
+from reread.base.late_pattern import late_pattern
 from reread.disk.desktop import desktop_folders
 from reread.disk.filenames import AGENT_PREFIX
 from reread.errors import NotFound, Unreadable
@@ -40,7 +40,7 @@ SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", TOOL_RESULTS, "memory"})
 """Folders that belong to a session and contain no sessions."""
 BEGINNING = 256
 """Bytes by which two files are told to begin alike: they include the first record's id."""
-SESSION_ID = re.compile(r"[\w-]+")
+SESSION_ID = late_pattern(r"[\w-]+")
 
 
 def config_folders() -> list[Path]:

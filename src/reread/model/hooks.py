@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.late_pattern import late_pattern
 
 QUIET_TYPES = frozenset(
     """
@@ -30,7 +30,7 @@ PASSING = frozenset({"failed", "was cancelled"})
 """How a hook ended if the session went on."""
 BLOCKS = 2
 """The exit code by which a hook blocks."""
-_OLD_REPORT = re.compile(r"(?:\x1b\[\d+m)*[A-Z][A-Za-z]+(?::[^\x1b\s]+)?(?:\x1b\[\d+m)* \[")
+_OLD_REPORT = late_pattern(r"(?:\x1b\[\d+m)*[A-Z][A-Za-z]+(?::[^\x1b\s]+)?(?:\x1b\[\d+m)* \[")
 """How 1.0 reports a hook: its event, then its command."""
 OLD_FAILURE = "] failed with non-blocking status code"
 

@@ -9,6 +9,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict
+from reread.base.late_pattern import late_pattern
 from reread.base.text import as_text
 
 PEER_TAGS = frozenset({"teammate-message", "agent-message", "channel", "channel-message", "cross-session-message"})
@@ -53,17 +54,17 @@ BEGINNINGS = {
 }
 """The kind of a text without tags by how it begins."""
 _BEGINNINGS = tuple(BEGINNINGS)
-_HOOK_WORDS = re.compile(r"[A-Z][A-Za-z]{2,40} (?:hook feedback:|operation blocked by hook)")
-_UNKNOWN = re.compile(r"Unknown (?:skill|slash command|command): \S+(?:(?<=\.) .*)?")
+_HOOK_WORDS = late_pattern(r"[A-Z][A-Za-z]{2,40} (?:hook feedback:|operation blocked by hook)")
+_UNKNOWN = late_pattern(r"Unknown (?:skill|slash command|command): \S+(?:(?<=\.) .*)?")
 """How the client answers a command that it does not know; it may go on with a suggestion."""
-_SKILL_RUNNING = re.compile(r'The "[^"<]*" skill is (?:running|loading)')
+_SKILL_RUNNING = late_pattern(r'The "[^"<]*" skill is (?:running|loading)')
 """The text that 2.0 writes for a skill that the model started."""
-_TYPED_COMMAND = re.compile(r"/(?:compact(?: [^\n]*)?|[a-z][a-z0-9:_-]{0,60})")
+_TYPED_COMMAND = late_pattern(r"/(?:compact(?: [^\n]*)?|[a-z][a-z0-9:_-]{0,60})")
 """A command as typed, without tags."""
 
-_LEADING = re.compile(r"""<([a-z][\w-]*)((?:\s(?:[^<>"]|"[^"]*")*)?)>""")
-_ATTRIBUTE = re.compile(r"""(?<![\w-])([\w-]++)="([^"]*)\"""")
-_TAG = re.compile(r"<(/?)([a-z][\w-]*)(?:\s[^<>]*)?>")
+_LEADING = late_pattern(r"""<([a-z][\w-]*)((?:\s(?:[^<>"]|"[^"]*")*)?)>""")
+_ATTRIBUTE = late_pattern(r"""(?<![\w-])([\w-]++)="([^"]*)\"""")
+_TAG = late_pattern(r"<(/?)([a-z][\w-]*)(?:\s[^<>]*)?>")
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 _SIGILS = {"bash-input": "!", "user-memory-input": "#"}
 

@@ -13,6 +13,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict
+from reread.base.late_pattern import late_pattern
 from reread.records import dialects
 from reread.records.arrays import ArraySplitter, is_array
 from reread.records.envelope import RecordEnvelope, decode_envelope, to_envelope
@@ -28,12 +29,12 @@ BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 
 _PADDING = r"[ \t\r\n\x00]*+(?:\xef\xbb\xbf[ \t\r\n\x00]*+)*+"
 """Bytes that may surround a record: white space, runs of NUL, a byte order mark (decoded as Latin-1)."""
-_SKIP_PADDING = re.compile(_PADDING)
-_OBJECT_OR_END = re.compile(_PADDING + r"(?:\{|\Z)")
-_RECORD_START = re.compile(r'\{\s*"\w+"\s*:')
-_TYPE_FIELD = re.compile(rb'"type"\s*+:\s*+"|"claudeMessage"\s*+:')
+_SKIP_PADDING = late_pattern(_PADDING)
+_OBJECT_OR_END = late_pattern(_PADDING + r"(?:\{|\Z)")
+_RECORD_START = late_pattern(r'\{\s*"\w+"\s*:')
+_TYPE_FIELD = late_pattern(rb'"type"\s*+:\s*+"|"claudeMessage"\s*+:')
 """Every record contains one of these; most other objects are ruled out by it without being decoded."""
-_BETWEEN_BRACES = re.compile(
+_BETWEEN_BRACES = late_pattern(
     r'(?:[^"\\{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?=[ \t\r\n]*+[]:,}]))*',
     re.DOTALL,
 )
@@ -120,7 +121,7 @@ REMEMBERED = 8 << 20
 """How many bytes of such records are remembered."""
 NATIVE_TYPES = RECORD_TYPES - dialects.stream_json.TYPES
 
-_NOT_BLANK = re.compile(rb"[^ \t\r\n]")
+_NOT_BLANK = late_pattern(rb"[^ \t\r\n]")
 
 
 class RecordOrigin(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reread.base.choices import CAUSE_WORDS, DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
+from reread.base.late_pattern import late_pattern
 from reread.base.text import one_line, plural
 from reread.model.conversation import Agent
 from reread.model.hooks import hook_label
@@ -36,8 +36,8 @@ MARKS = {RUNNING: "…", DONE: "✓", FAILED: "✗", DENIED: "⊘", INTERRUPTED:
 BOXES = {"pending": "☐", "active": "◐", "done": "☑", "cancelled": "☒"}
 SHORT_SHA = 9
 """How many digits of a commit's hash are shown."""
-_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_CAPITAL = late_pattern(r"(?<=[a-z])[A-Z]")
+_CODE = late_pattern(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
 def heading(text: str, length: int) -> str:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from reread.base.late_pattern import late_pattern
 from reread.base.sanitize import safe
 
-_FENCE = re.compile(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}+|~{3,}+)(.*)")
-_QUOTE = re.compile(r" {0,3}>[ ]?")
-_TICKS = re.compile(r"`+")
+_FENCE = late_pattern(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}+|~{3,}+)(.*)")
+_QUOTE = late_pattern(r" {0,3}>[ ]?")
+_TICKS = late_pattern(r"`+")
 LANGUAGES = frozenset(
     """ada apl asm assembly astro awk bash bat batch bicep bzl c c# c++ cc cjs clj clojure cmake cmd cobol coffee
     coffeescript conf console cpp crystal cs csharp csh css csv cts cu cuda cxx cypher cython d dart diff docker
@@ -32,28 +33,29 @@ LANGUAGES = frozenset(
     xhtml xml xsd xslt yaml yml zig zsh""".split()
 )
 """Words in the opening line of a fence besides code; any other word there is shown, since views may hide it."""
-_LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,40}")
-_AUTOLINK = re.compile(r"<https?://[^\s<>`|]+>")
-_ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|nbsp);)(?:#\w{1,10}|\w{1,40});")
+_LANGUAGE = late_pattern(r"[A-Za-z0-9_+.#-]{1,40}")
+_AUTOLINK = late_pattern(r"<https?://[^\s<>`|]+>")
+_OTHER_ENTITY = r"&(?!(?:lt|gt|amp|quot|nbsp);)(?:#\w{1,10}|\w{1,40});"
+_ENTITY = late_pattern(_OTHER_ENTITY)
 """An entity that could stand for an invisible character."""
-_LINK_TARGET = re.compile(
+_LINK_TARGET = late_pattern(
     r"\]\((?:(?:https?://|mailto:)(?:[^\s`\\<>|()]|\([^\s`\\<>|()]*\))*+|[^\s`\\<>|()&:]*+)(?: \"[^\"`\\<>|\n]*\")?\)",
     re.IGNORECASE,
 )
-_URL = re.compile(r"://|www\.|mailto:|xmpp:", re.IGNORECASE)
-_SPECIAL = re.compile(r"[\\`<&!\]]|\[(?=\^)")
-_ACTIVE = re.compile(r"[\\`*_\[\]<>#|~]")
-_LIVE = re.compile(rf"<|\]\(|!\[|\[\^|{_ENTITY.pattern}")
+_URL = late_pattern(r"://|www\.|mailto:|xmpp:", re.IGNORECASE)
+_SPECIAL = late_pattern(r"[\\`<&!\]]|\[(?=\^)")
+_ACTIVE = late_pattern(r"[\\`*_\[\]<>#|~]")
+_LIVE = late_pattern(rf"<|\]\(|!\[|\[\^|{_OTHER_ENTITY}")
 """Text that acts outside of code: HTML, links, pictures, footnotes, invisible characters."""
-_IN_ELEMENT = re.compile(r"[\\`*_\[\]<&|~]")
+_IN_ELEMENT = late_pattern(r"[\\`*_\[\]<&|~]")
 _ENTITIES = {"<": "&lt;", "&": "&amp;", "`": "&#96;", "\\": "&#92;"}
 """Signs that a backslash does not guard: in an address it is a letter, and `<` behind it is live."""
-_LIST_START = re.compile(r"^(\d{0,9})([-+.)=])(?=[-= ]*$| )")
+_LIST_START = late_pattern(r"^(\d{0,9})([-+.)=])(?=[-= ]*$| )")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)")
-_HEADING = re.compile(r"#{1,6}(?=[ \t]|$)|(?:(?:=+|-+)[ \t]*|(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_ITEM = late_pattern(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)")
+_HEADING = late_pattern(r"#{1,6}(?=[ \t]|$)|(?:(?:=+|-+)[ \t]*|(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 """A heading, its underline or a rule: code can begin right after it."""
-_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*\n[ \t]*")
+_LINE_BREAK = late_pattern(r"(?<![ \t])[ \t]*\n[ \t]*")
 _TAB = 4
 """Columns to the next stop of a tab, and those by which code is indented."""
 _DEEPEST_QUOTE = 5

@@ -10,6 +10,7 @@ import msgspec
 
 from reread import tools
 from reread.base.coerce import as_dict
+from reread.base.late_pattern import late_pattern
 from reread.base.text import one_line
 from reread.model import parts as p
 from reread.model.conversation import Call
@@ -26,8 +27,8 @@ TITLE = 80
 """Characters of a title at most."""
 NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
 """The fields of an attachment that name it."""
-_TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>]*)?>")
-_CLIENT_TAG = re.compile(rf"</?(?:{'|'.join(map(re.escape, (*KINDS, *ASIDES)))})>")
+_TAG = late_pattern(r"</?[a-z][\w-]*(?:\s[^<>]*)?>")
+_CLIENT_TAG = late_pattern(rf"</?(?:{'|'.join(map(re.escape, (*KINDS, *ASIDES)))})>")
 """A tag of the client's own that says nothing more than its name."""
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.late_pattern import late_pattern
 from reread.base.times import parse_span, parse_time_zone
 from reread.catalog.config import change_config_value, config_value
 from reread.disk.layout import default_store
@@ -30,7 +31,7 @@ UNITS = {"day": "today", "week": "this week", "month": "this month"}
 LARGEST = 1e12
 SURE = 0.1
 """The share of a period that has to be over before it is extrapolated."""
-_AMOUNT = re.compile(r"\$?(\d+(?:\.\d+)?)(?:\$|usd)?(?:/|per|a)(day|week|month|d|w|m)", re.IGNORECASE)
+_AMOUNT = late_pattern(r"\$?(\d+(?:\.\d+)?)(?:\$|usd)?(?:/|per|a)(day|week|month|d|w|m)", re.IGNORECASE)
 """A budget without its blanks."""
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_int, as_str
+from reread.base.late_pattern import late_pattern
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.tools import tool_for
 from reread.tools.outcome import content_text
@@ -19,13 +20,13 @@ from reread.tools.outcome import content_text
 LONGEST_OUTPUT = 1 << 20
 """How much of a program's output is searched."""
 LONGEST_SUBJECT = 200
-_COMMIT = re.compile(r"^\[([^\s\]]{1,255})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ([^\n]*)", re.MULTILINE)
+_COMMIT = late_pattern(r"^\[([^\s\]]{1,255})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ([^\n]*)", re.MULTILINE)
 """The output of `git commit`: `[main 1a2b3c4] Subject`."""
-_LOGGED = re.compile(r"^([0-9a-f]{7,40})(?: ([^\n]*))?$", re.MULTILINE)
+_LOGGED = late_pattern(r"^([0-9a-f]{7,40})(?: ([^\n]*))?$", re.MULTILINE)
 """The output of `git log --oneline` and `git rev-parse`."""
-_SHOWS_HEAD = re.compile(r"\bgit (?:log\b[^\n;&|]{0,80} -1\b|rev-parse\b[^\n;&|]{0,40} HEAD\b)")
+_SHOWS_HEAD = late_pattern(r"\bgit (?:log\b[^\n;&|]{0,80} -1\b|rev-parse\b[^\n;&|]{0,40} HEAD\b)")
 """A command that shows the newest commit."""
-_PULL = re.compile(r"^https://([^\s/]{1,255}/[^\s/]{1,255}/[^\s/]{1,255})/pull/(\d{1,9})\s*$", re.MULTILINE)
+_PULL = late_pattern(r"^https://([^\s/]{1,255}/[^\s/]{1,255}/[^\s/]{1,255})/pull/(\d{1,9})\s*$", re.MULTILINE)
 """The output of `gh pr create`."""
 
 

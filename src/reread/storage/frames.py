@@ -6,12 +6,12 @@ be made again from the frames, and a map that does not fit is not used.
 
 from __future__ import annotations
 
-import re
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from reread.base.late_pattern import late_pattern
 from reread.storage.read_at_file import ReadAt
 
 FRAME_SIZE = 1 << 20
@@ -28,12 +28,12 @@ MAP_HEADING, STUB_HEADING = b"reread-map 1\n", b"reread-stub 1 "
 LONGEST_LINE = 256
 """A line of a map is shorter than this."""
 
-_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_SKIPPABLE = late_pattern(rb"[\x50-\x5f]\x2a\x4d\x18")
 _DICTIONARY_BYTES = (0, 1, 2, 4)
 _SIZE_BYTES = (0, 2, 4, 8)
 _RLE, _RESERVED = 1, 3
 """Types of blocks: one byte that is repeated, and one that no file has."""
-_LINE = re.compile(rb"(0|[1-9]\d{0,18}) ([1-9]\d{0,18}) ([0-9a-f]{64}) ([0-9a-f]{64})\n")
+_LINE = late_pattern(rb"(0|[1-9]\d{0,18}) ([1-9]\d{0,18}) ([0-9a-f]{64}) ([0-9a-f]{64})\n")
 
 _compressors = threading.local()
 """The compressor for each level; no two threads may use one at once."""

@@ -14,18 +14,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from reread.base.late_pattern import late_pattern
+
 SUFFIX = ".zst"
 MAP_SUFFIX = ".map"
 LISTED_FOLDERS = 1 << 14
 """Folders whose names are remembered."""
-SESSION_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+SESSION_UUID = late_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 FolderState = tuple[int, int, int, int]
 """Device and inode of a folder, and when it and its status were modified."""
 MISSING: FolderState = (0, 0, 0, 0)
 
-_GENERATION = re.compile(r"\.gen([1-9]\d{0,8})$")
-_SUPERSEDED = re.compile(r"(.+\.jsonl)\.superseded-(\d{1,20})")
+_GENERATION = late_pattern(r"\.gen([1-9]\d{0,8})$")
+_SUPERSEDED = late_pattern(r"(.+\.jsonl)\.superseded-(\d{1,20})")
 COARSE_WINDOW, FINE_WINDOW = 2_000_000_000, 50_000_000
 """A file that changed so many nanoseconds ago may change again without a new time: on file systems that count whole
 seconds, and on others."""

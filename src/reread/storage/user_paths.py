@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from reread.base.late_pattern import late_pattern
 from reread.base.own_folders import cache_path, data_path
 from reread.base.paths import SAMPLES
 from reread.errors import Misuse
 from reread.storage.safe_open import make_private_folder
-from reread.storage.services import BY_SCHEME, SERVICES
-from reread.storage.services.service import Service
+
+if TYPE_CHECKING:
+    from reread.storage.services.service import Service
 
 MACHINES = "machines"
 """The folder in a bucket with one for each machine."""
@@ -22,10 +24,10 @@ MIRRORS = "mirrors"
 MIRROR_STATE = ".state"
 """The folder of a mirror with what was last seen of each machine."""
 
-_BUCKET = re.compile(r"[a-z0-9]+:/{1,2}([^/\0]+)((?:/[^/\0]+)*)/*")
-_MACHINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
-_NOT_READABLE = re.compile(r"[^a-z0-9]+")
+_BUCKET = late_pattern(r"[a-z0-9]+:/{1,2}([^/\0]+)((?:/[^/\0]+)*)/*")
+_MACHINE = late_pattern(r"[a-z0-9][a-z0-9._-]{0,99}")
+_ADDRESS = late_pattern(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
+_NOT_READABLE = late_pattern(r"[^a-z0-9]+")
 
 _urls: dict[Path, str] = {}
 """The bucket of each mirror that was named in this process."""
@@ -51,6 +53,8 @@ def expand_path(path: str | Path) -> Path:
     if not is_valid:
         raise Misuse(f"Invalid path {str(path)!r}; it contains characters that no file name can have.")
     if _ADDRESS.match(os.fspath(path)) and not os.path.exists(path):
+        from reread.storage.services import SERVICES
+
         raise Misuse(
             f"Cannot use the address {os.fspath(path)!r}; name a file or folder, or a bucket: "
             f"{', '.join(f'{service.example}/FOLDER' for service in SERVICES)}."
@@ -60,17 +64,19 @@ def expand_path(path: str | Path) -> Path:
 
 def is_bucket_url(path: str | Path) -> bool:
     """True for what begins like the address of a bucket, also as a Path, which drops a slash."""
-    return _scheme(path) in BY_SCHEME
-
-
-def _scheme(path: str | Path) -> str:
     scheme, mark, _ = os.fspath(path).partition(":/")
-    return scheme if mark else ""
+    if not mark:
+        return False
+    from reread.storage.services import BY_SCHEME  # loaded late: few people have buckets
+
+    return scheme in BY_SCHEME
 
 
 def service_of(url: str | Path) -> Service:
     """Return the service that has the bucket of an address."""
-    return BY_SCHEME[_scheme(url)]
+    from reread.storage.services import BY_SCHEME
+
+    return BY_SCHEME[os.fspath(url).partition(":/")[0]]
 
 
 def bucket_url(path: str | Path) -> str:

@@ -14,6 +14,7 @@ from reread import tools
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text
+from reread.base.late_pattern import late_pattern
 from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, plural
 from reread.records import blocks as b
@@ -80,12 +81,12 @@ TOKENS = {
     "cache_creation_input_tokens": "cache write",
 }
 
-_ID = re.compile(r"^agentId: (\S+)", re.MULTILINE)
-_FILE = re.compile(r"^output_file: (\S+)", re.MULTILINE)
-_STAT = re.compile(r"^(\w+): (\d{1,15})$", re.MULTILINE)
-_HANDBACK = re.compile(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z)", re.DOTALL | re.MULTILINE)
+_ID = late_pattern(r"^agentId: (\S+)", re.MULTILINE)
+_FILE = late_pattern(r"^output_file: (\S+)", re.MULTILINE)
+_STAT = late_pattern(r"^(\w+): (\d{1,15})$", re.MULTILINE)
+_HANDBACK = late_pattern(r"^\[Subagent hand-back\][^\n]*\n(.*?)(?:\nagentId: |\Z)", re.DOTALL | re.MULTILINE)
 """A report as the client passes it to the model: indented, below a line that introduces it."""
-_TOOLS_USED = re.compile(r"\s*<tools-used-before-summary>.*</tools-used-before-summary>\s*", re.DOTALL)
+_TOOLS_USED = late_pattern(r"\s*<tools-used-before-summary>.*</tools-used-before-summary>\s*", re.DOTALL)
 
 
 class AgentInput(FrozenStruct):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text, size_text
+from reread.base.late_pattern import late_pattern
 from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.records import blocks as b
@@ -22,7 +23,7 @@ from reread.tools.nodes import Code, Hunk, Node, Note, Picture, Prose, Section, 
 from reread.tools.spilled import parse_numbered_lines, unwrap
 from reread.tools.tool import Tool, ToolCall
 
-_CELL = re.compile(
+_CELL = late_pattern(
     r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?|</cell id="([^"]*)">'
 )
 CELLS = '<cell id="'

@@ -13,6 +13,7 @@ from msgspec import field
 from reread.base.choices import DONE
 from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, number_text
+from reread.base.late_pattern import late_pattern
 from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import generic
@@ -23,14 +24,14 @@ from reread.tools.spilled import unwrap
 from reread.tools.tool import Tool, ToolCall
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
-_NOTHING = re.compile(r"\ANo (?:files|matches) found\b[^\n]*")
-_FILES_HEADING = re.compile(r"\AFound [\d,]+ files?\b[^\n]*\n?")
-_TOTAL = re.compile(r"^Found [\d,]+ total occurrences? across [\d,]+ files?\.[^\n]*\Z", re.MULTILINE)
-_PAGED = re.compile(r"^\[Showing results with pagination = ([^\n]*)\]\Z", re.MULTILINE)
-_LIMITED = re.compile(r"\b(?:limit|offset): \d+(?:, offset: \d+)?")
-_TRUNCATED = re.compile(r"^\((Results are truncated[^\n]*)\)\Z", re.MULTILINE)
-_COUNTED = re.compile(r"(?:(.*):)?(\d+)")
-_LISTED = re.compile(r"^ +- ", re.MULTILINE)
+_NOTHING = late_pattern(r"\ANo (?:files|matches) found\b[^\n]*")
+_FILES_HEADING = late_pattern(r"\AFound [\d,]+ files?\b[^\n]*\n?")
+_TOTAL = late_pattern(r"^Found [\d,]+ total occurrences? across [\d,]+ files?\.[^\n]*\Z", re.MULTILINE)
+_PAGED = late_pattern(r"^\[Showing results with pagination = ([^\n]*)\]\Z", re.MULTILINE)
+_LIMITED = late_pattern(r"\b(?:limit|offset): \d+(?:, offset: \d+)?")
+_TRUNCATED = late_pattern(r"^\((Results are truncated[^\n]*)\)\Z", re.MULTILINE)
+_COUNTED = late_pattern(r"(?:(.*):)?(\d+)")
+_LISTED = late_pattern(r"^ +- ", re.MULTILINE)
 """An entry in the tree of a folder, below its root."""
 MAX_TEXTS = 50
 """Different texts that are highlighted."""
@@ -42,14 +43,14 @@ MAX_REPEATS = 4
 """Unbounded repetitions that a pattern may have."""
 
 _CASELESS = "(?i)"
-_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
-_RIPGREP_ONLY = re.compile(r"\[\[|\[[^\[\]]*(?:--|&&|\|\||~~)|\\[1-9pPxukgK]")
+_ESCAPE_OR_SET = late_pattern(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_RIPGREP_ONLY = late_pattern(r"\[\[|\[[^\[\]]*(?:--|&&|\|\||~~)|\\[1-9pPxukgK]")
 """Syntax that means something else in ripgrep than in Python."""
-_COSTLY = re.compile(r"\(\?|\)[*+?{]|[*+?}][*+{]")
+_COSTLY = late_pattern(r"\(\?|\)[*+?{]|[*+?}][*+{]")
 """Repeated groups and the like, whose cost multiplies."""
-_PREFIX = re.compile(r"^(?:[^\n:]*[:-])?\d+[:-]")
-_LITERAL = re.compile(r"\\([^\w\s])|([^\\.^$|()\[\]{}*+?])")
-_OTHER = re.compile(r"\{[^}]*\}|\(\?[a-z:]*|.", re.DOTALL)
+_PREFIX = late_pattern(r"^(?:[^\n:]*[:-])?\d+[:-]")
+_LITERAL = late_pattern(r"\\([^\w\s])|([^\\.^$|()\[\]{}*+?])")
+_OTHER = late_pattern(r"\{[^}]*\}|\(\?[a-z:]*|.", re.DOTALL)
 
 
 class GlobInput(FrozenStruct):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reread.base.coerce import as_dict
+from reread.base.late_pattern import late_pattern
 from reread.records import blocks as b
 from reread.tools.nodes import Node, Note
 
 OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
-_NUMBER = re.compile(r" *(\d{1,9})(?:→|\t)")
+_NUMBER = late_pattern(r" *(\d{1,9})(?:→|\t)")
 FRAME, FRAME_END = "<persisted-output>\n", "\n</persisted-output>"
-_PREVIEW_LINE = re.compile(r"\n\nPreview \([^)\n]{0,200}\):\n")
+_PREVIEW_LINE = late_pattern(r"\n\nPreview \([^)\n]{0,200}\):\n")
 
 
 class ResultText(NamedTuple):
@@ -100,7 +100,7 @@ SAVED = "saved to"
 BEFORE = 4096
 """How far before the name of a file the client says that it saved something there."""
 MOST_FILES = 8
-_NAME = re.compile(r"\btool-results[/\\]([\w.()+@-]+[\w)])")
+_NAME = late_pattern(r"\btool-results[/\\]([\w.()+@-]+[\w)])")
 
 ReadSpilled = Callable[[str], str | None]
 """Returns the text of a file by its name; None if it is not there, or is no text."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from msgspec import field
 
 from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_list
+from reread.base.late_pattern import late_pattern
 from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
@@ -27,8 +27,8 @@ STATES = {
 }
 """The state of a checklist item for each status."""
 VERIFY_NOTE = "all done without a verification step; the model is asked to verify"
-_CREATED = re.compile(r"Task #(\S+) created")
-_LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*)")
+_CREATED = late_pattern(r"Task #(\S+) created")
+_LISTED = late_pattern(r"#(\S+) \[(\w+)\] (.*)")
 
 
 class TaskCreateInput(FrozenStruct):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -10,11 +9,12 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.joined_text import without_line_numbers
+from reread.base.late_pattern import late_pattern
 from reread.tools.nodes import Data, Node, Section
 
 NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
 """Fields whose strings are usually not text: signatures and the bytes of images."""
-_BASE64 = re.compile(r"[A-Za-z0-9+/=_\r\n-]*")
+_BASE64 = late_pattern(r"[A-Za-z0-9+/=_\r\n-]*")
 LONG_DATA = 64
 OTHER_FIELDS = "other recorded fields"
 INPUT = "input"
@@ -38,9 +38,9 @@ FEW = 32
 LONGEST_PATH = 500
 """Characters of a path; what is below a longer one is left as JSON, since each of its values would repeat the path."""
 
-_TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
-_WORD = re.compile(r"\w+")
-_ATTRIBUTE = re.compile(r'"([^"]*)"')
+_TAG = late_pattern(r"</?[a-z][\w-]*(\s[^<>]*)?>")
+_WORD = late_pattern(r"\w+")
+_ATTRIBUTE = late_pattern(r'"([^"]*)"')
 
 
 def is_text(name: str, fields: Mapping[str, Any]) -> bool:

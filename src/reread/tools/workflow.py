@@ -5,11 +5,11 @@ Here is also Skill (earlier: SlashCommand), which runs instructions by name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from reread.base.format import as_number
+from reread.base.late_pattern import late_pattern
 from reread.base.structs import FrozenStruct
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, _draw, generic
@@ -30,7 +30,7 @@ from reread.tools._show import (
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Data, Node, Section
 
-_NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
+_NAME = late_pattern(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
 
 class WorkflowInput(FrozenStruct):

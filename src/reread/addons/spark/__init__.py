@@ -9,7 +9,6 @@ import importlib
 from typing import Any
 
 from reread.base.addons import Addon
-from reread.base.optional_dependencies import install_command
 from reread.errors import Misuse
 
 ADDON = Addon(names={"spark": "reread.addons:spark"})
@@ -39,6 +38,8 @@ def register(spark: Any) -> None:
     try:
         _ = importlib.import_module("pyspark.sql.datasource").EqualTo
     except (ModuleNotFoundError, AttributeError):
+        from reread.base.optional_dependencies import install_command
+
         raise Misuse(f"Spark needs pyspark 4.1 or newer; install it with `{install_command('spark')}`.") from None
     from reread.addons.spark.source import SessionSource
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from reread.base.coerce import as_dict
+from reread.base.late_pattern import late_pattern
 from reread.records.dialects.early import is_number, native_time
 
 NAME = "history"
@@ -14,8 +15,8 @@ MOST_FILES = 8
 """Pasted texts of one prompt that are read from files."""
 SHOWN = frozenset({"id", "type", "content", "mediaType"})
 """The fields of something pasted that its block has."""
-_COMMAND = re.compile(r"(/[A-Za-z][\w:-]*)(?:\s+(\S.*))?", re.DOTALL)
-_HASH = re.compile(r"[\w-]{1,128}", re.ASCII)
+_COMMAND = late_pattern(r"(/[A-Za-z][\w:-]*)(?:\s+(\S.*))?", re.DOTALL)
+_HASH = late_pattern(r"[\w-]{1,128}", re.ASCII)
 
 
 def looks_like(value: dict[str, Any]) -> bool:
