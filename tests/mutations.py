@@ -42,7 +42,6 @@ from reread.render.search_results import result_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.reports.check_report import check_report
-from reread.reports.diff_report import diff_value
 from reread.reports.file_report import history_value
 from reread.reports.item_list import listed_items
 from reread.reports.secrets_report import secrets_report
@@ -324,7 +323,7 @@ def read_files(session: reread.Session) -> None:
     for other in (None, session):
         difference = reread.diff(session, other)
         list(difference_lines(difference, width=100))
-        jsontext.dumps(diff_value(difference))
+        jsontext.dumps(difference)
 
 
 def count_calls(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Records to a conversation: what joins, what pairs, what forks, and what became of each line."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from limits import within
 from making import (
     DEEP,
     SESSION,
-    ZEROS,
     GrowingSource,
     Object,
     answer,
@@ -28,7 +28,6 @@ from making import (
     state,
     system,
     text,
-    thinking,
     told,
     use,
     user,
@@ -89,7 +88,7 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "reasons": reasons,
     "repeats": lambda session: [entry.of for entry in session.ledger],
     "results": lambda session: [call.result and call.result.content for call in session.calls],
-    "roles": lambda session: {message.role for message in session.messages},
+    "roles": lambda session: sorted({message.role for message in session.messages}),
     "stops": lambda session: [message.stop_reason for message in session.messages],
     "texts": texts,
     "title": lambda session: session.title,
@@ -99,11 +98,6 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "uuids": lambda session: [message.uuids for message in session.messages],
 }
 """What a session says of its messages, calls, agents, branches and records, each in order."""
-
-
-def shows(*records: Object, **expected: Any) -> tuple[Sequence[Object], dict[str, Any]]:
-    """Records, and figures of the session that they make."""
-    return records, expected
 
 
 def side(record: Object, uuid: str, parent: str | None, **more: Any) -> Object:
@@ -122,22 +116,8 @@ def summary(words: str = "This session is being continued", **more: Any) -> Obje
     return user(words, isCompactSummary=True, isVisibleInTranscriptOnly=True, **more)
 
 
-def retold(record: Object, uuid: str, **more: Any) -> Object:
-    """A progress record that retells what an agent was told or said."""
-    said = {"type": record["type"], "message": record["message"], "uuid": uuid, **more}
-    return progress("agent_progress", {"agentId": "ag", "message": said}, parentToolUseID="t1")
-
-
-def preserves(**kept: Any) -> list[Object]:
-    """A session with a compaction that preserves messages."""
-    return [user("a"), user("b"), reply("c"), boundary(figures=kept), summary()]
-
-
-MADE_UP = reply("No response requested.")
-MADE_UP["message"]["model"] = "<synthetic>"
 START = event("message_start", message={"id": "msg_1", "role": "assistant", "model": "m", "content": []})
 OPEN = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-DONE = {"type": "result", "subtype": "success", "session_id": SESSION}
 
 
 def delta(words: str, index: int = 0) -> Object:
@@ -155,417 +135,30 @@ def streamed(*records: Object) -> list[Object]:
     return [printed(record) for record in records]
 
 
-NOTICE = "<task-notification><task-id>a</task-id><tool-use-id>t1</tool-use-id><status>completed</status>"
-NOTICE += "<summary>All green</summary></task-notification>"
-FORKED = [user("a"), reply("b"), user("c"), user("d", parentUuid="u2")]
-HISTORY = told(user("a"), reply("b"))
-ONE_SUMMED = {"type": "summary", "summary": "summed up", "leafUuid": "u1"}
-
-MESSAGES = {
-    "lines of one response are one message, whatever stands between": shows(
-        user("go"),
-        reply(thinking("hm"), id="msg_1"),
-        reply(use("t1"), id="msg_1"),
-        answer(result("t1")),
-        state("file-history-snapshot", messageId="u1", snapshot={}),
-        reply("and more", id="msg_1"),
-        reply("next", id="msg_2"),
-        ids=["u1", "msg_1", "msg_2"],
-        types=[["text"], ["thinking", "tool_use", "text"], ["text"]],
-        uuids=[["u1"], ["u2", "u3", "u6"], ["u7"]],
-        fates=["shown", "shown", "merged", "paired", "state", "merged", "shown"],
-    ),
-    **{
-        f"an exact repeat is dropped: {block['type']}": shows(
-            *(user("go"), reply(block), reply(block), reply("end")),
-            types=[["text"], [block["type"], "text"]],
-            fates=["shown", "shown", "duplicate", "merged"],
-            repeats=[None, None, 2, None],
-        )
-        for block in (text("same"), thinking("same"), use("t1"), {"type": "new", "x": 1})
-    },
-    "a repeat is found behind other blocks": shows(
-        *(user("go"), reply("a"), reply("b"), reply("a"), reply(thinking("c")), reply("b")),
-        types=[["text"], ["text", "text", "thinking"]],
-        fates=["shown", "shown", "merged", "duplicate", "merged", "duplicate"],
-    ),
-    "the same text in another message is no repeat": shows(
-        *(user("go"), reply("Done.", id="msg_1"), reply("Done.", id="msg_2")), texts=["go", "Done.", "Done."]
-    ),
-    "content that repeats all and adds replaces": shows(
-        *(user("go"), reply("a"), reply("a", "b"), reply("a", "b", use("t1"))),
-        types=[["text"], ["text", "text", "tool_use"]],
-        texts=["go", "a\n\nb"],
-        ok=[None],
-    ),
-    "a line that repeats some blocks adds the others": shows(
-        *(user("go"), reply("a"), reply("b"), reply("b", "c")), texts=["go", "a\n\nb\n\nc"]
-    ),
-    "a response that never stopped is shown": shows(
-        *(user("go"), reply("half", stop_reason=None)), texts=["go", "half"], stops=[None, None]
-    ),
-    "the stop reason is the one that a line states": shows(
-        *(user("go"), reply("a", stop_reason="tool_use"), reply(use("t1"), stop_reason=None)), stops=[None, "tool_use"]
-    ),
-    "without an id each record is a message of its own": shows(
-        *(user("go"), reply("a", id=None), reply("b", id=None)), ids=["u1", "u2", "u3"]
-    ),
-    "the same uuid twice is one record": shows(
-        *(user("go"), reply("a"), user("go", uuid="u1", parentUuid=None)),
-        texts=["go", "a"],
-        fates=["shown", "shown", "duplicate"],
-        reasons=["starts prompt u1", "starts response msg_1", "repeats line 1"],
-    ),
-    "other words of a response under a uuid that is taken are shown with it": shows(
-        *(user("go"), reply("a", uuid="x"), reply("b", uuid="x")), texts=["go", "a\n\nb"]
-    ),
-    "a second result with other words is attached to its call": shows(
-        *(user("go"), reply(use("t1")), answer(result("t1", "one"), uuid="r"), answer(result("t1", "two"), uuid="r")),
-        *(answer(result("t1", "three"), uuid="s"), answer(result("t1", "one"), uuid="t")),
-        results=["one"],
-        attached=[[3, 4]],
-        fates=["shown", "shown", *["paired"] * 4],
-    ),
-    "the same uuid on another type is another record": shows(
-        *(user("/cost"), system("local_command", "free", uuid="u2"), reply("free", uuid="u2")),
-        kinds=["command", "output", "response"],
-    ),
-    "an API error is no response": shows(
-        *(user("go"), reply("API Error: 529", isApiErrorMessage=True)), kinds=["prompt", "error"], flags=[[], ["error"]]
-    ),
-    "what the client made up is a notice": shows(user("go"), MADE_UP, kinds=["prompt", "notice"]),
-    "what the stream took back is marked": shows(
-        printed(reply("wrong", id="msg_1"), uuid="u1"),
-        printed(reply("right", id="msg_2"), uuid="u2", supersedes=["u1"]),
-        flags=[["superseded"], []],
-    ),
+MAKERS: dict[str, Callable[..., Object]] = {
+    maker.__name__: maker for maker in (answer, attachment, event, progress, reply, state, system, user)
 }
-PARTIALS = {
-    "pieces grow the message in progress": shows(
-        *streamed(START, OPEN, delta("Hel"), delta("lo")),
-        ids=["msg_1"],
-        roles={"assistant"},
-        texts=["Hello"],
-        fates=["shown", "merged", "merged", "merged"],
-    ),
-    "the whole line replaces its pieces": shows(
-        *streamed(START, OPEN, delta("Hel"), reply("Hello"), delta("lo")), texts=["Hello"]
-    ),
-    "only the block that came whole is replaced": shows(
-        *streamed(START, OPEN, delta("one"), reply("one")),
-        *streamed(event("content_block_start", index=1, content_block={"type": "text", "text": ""}), delta("tw", 1)),
-        texts=["one\n\ntw"],
-    ),
-    "pieces without a beginning are accounted for": shows(*streamed(delta("lost")), texts=[], fates=["state"]),
-    "an agent's pieces are the agent's": shows(
-        printed(reply(use("t1", "Task", prompt="look"))),
-        *(printed(piece, parent="t1") for piece in (START, OPEN, delta("Looking"))),
-        texts=[""],
-        agents={"t1": ["Looking"]},
-    ),
-}
-CALLS = {
-    "several results in one record": shows(
-        user("go"),
-        reply(use("t1"), use("t2"), use("t3")),
-        answer(result("t3", "third"), result("t1", "first", is_error=True)),
-        ok=[False, None, True],
-        results=["first", None, "third"],
-        fates=["shown", "shown", "paired"],
-    ),
-    "a list of structured results is dealt out": shows(
-        *(reply(use("t1"), use("t2")), answer(result("t2"), result("t1"), data=[{"n": 2}, {"n": 1}])),
-        data=[{"n": 1}, {"n": 2}],
-    ),
-    **{
-        f"the structured result is kept in any shape: {data}": shows(
-            reply(use("t1")), answer(result("t1"), data=data), data=[data]
-        )
-        for data in ("text", ["list"], {"a": 1}, None, 5)
-    },
-    "a result may come before its call": shows(
-        *(user("go"), answer(result("t1", "early", is_error=True)), reply(use("t1"))),
-        ok=[False],
-        results=["early"],
-        fates=["shown", "paired", "shown"],
-    ),
-    "a result may stand between the lines of its message": shows(
-        *(user("go"), reply(use("t1")), answer(result("t1")), reply(use("t2")), answer(result("t2"))),
-        ok=[True, True],
-        texts=["go", ""],
-    ),
-    "an orphan result is kept": shows(
-        *(user("go"), answer(result("nobody"))),
-        texts=["go"],
-        ok=[],
-        fates=["shown", "orphan"],
-        reasons=["starts prompt u1", "a result whose call is not in this file"],
-    ),
-    "a result without a name answers by position": shows(
-        *(user("go"), reply(use("t1")), answer(result(None, "here"))),
-        ok=[True],
-        results=["here"],
-        reasons=["starts prompt u1", "starts response msg_1", "result of call t1 (Bash) by position"],
-    ),
-    "results without names answer in order": shows(
-        *(reply(use("t1"), use("t2")), answer(result(None, "one")), answer(result(None, "two"))), results=["one", "two"]
-    ),
-    "results without names in one record answer in order": shows(
-        *(reply(use("t1"), use("t2")), answer(result(None, "one"), result(None, "two"))), results=["one", "two"]
-    ),
-    "a result beside words is on its call, and the words are shown": shows(
-        *(reply(use("t1")), user([result("t1", "no", is_error=True), text("Do it otherwise")])),
-        ok=[False],
-        texts=["", "Do it otherwise"],
-        types=[["tool_use"], ["text"]],
-    ),
-    "a result that names no call beside words is on its call only": shows(
-        *(reply(use("t1")), user([result(None, "here"), text("Go on")])),
-        results=["here"],
-        types=[["tool_use"], ["text"]],
-    ),
-    "the first answer stays": shows(
-        *(reply(use("t1")), answer(result("t1", "one")), answer(result("t1", "two"))),
-        results=["one"],
-        fates=["shown", "paired", "paired"],
-    ),
-    "progress and other attachments go with the call": shows(
-        reply(use("t1")),
-        progress("bash_progress", {"output": "."}, toolUseID="x", parentToolUseID="t1"),
-        attachment("structured_output", {"toolUseID": "t1", "data": {}}),
-        answer(result("t1")),
-        attached=[[1, 2]],
-        fates=["shown", "attached", "attached", "paired"],
-    ),
-    "a background task reports back to its call": shows(
-        *(user("go"), reply(use("t1", "Agent")), answer(result("t1")), user(NOTICE)), notices=[["All green"]]
-    ),
-    "a queued report reaches its call": shows(
-        reply(use("t1", "Agent")),
-        attachment("queued_command", {"prompt": NOTICE, "commandMode": "task-notification"}),
-        notices=[["All green"]],
-    ),
-}
-AGENTS = {
-    "two interleaved sidechains are two agents": shows(
-        user("go"),
-        reply(use("t1", "Task", prompt="one"), use("t2", "Task", prompt="two")),
-        *(side(user("one"), "a1", None), side(user("two"), "b1", None)),
-        *(side(reply("from one", id="m1"), "a2", "a1"), side(reply("from two", id="m2"), "b2", "b1")),
-        side(reply("end of one", id="m3"), "a3", "a2"),
-        agents={"a1": ["one", "from one", "end of one"], "b1": ["two", "from two"]},
-        linked=["a1", "b1"],
-    ),
-    "two agents with the same prompt get a call each": shows(
-        reply(use("t1", "Task", prompt="same"), use("t2", "Task", prompt="same")),
-        *(side(user("same"), "a1", None), side(user("same"), "b1", None)),
-        linked=["a1", "b1"],
-    ),
-    "progress records retell an agent": shows(
-        *(user("go"), reply(use("t1", "Task", prompt="look"))),
-        *(retold(user("look"), "p1"), retold(reply("found", use("n1")), "p2")),
-        agents={"ag": ["look", "found"]},
-        linked=["ag"],
-        fates=["shown", "shown", "agent", "agent"],
-    ),
-    **{
-        f"an odd progress record retells its agent too: {odd}": shows(
-            retold(user("Größe"), "p1") | odd, agents={"ag": ["Größe"]}
-        )
-        for odd in ({"version": 5}, {"slug": "\ud83d"}, {"isMeta": "no"})
-    },
-    "a retold message with an odd field is still a message": shows(
-        retold(user("look"), "p1", timestamp=5), agents={"ag": ["look"]}
-    ),
-    "an early sidechain hangs on the record of its call": shows(
-        *(user("go"), reply(use("t1", "Task"), use("t2", "Task"))),
-        *(side(user("look"), "s1", "u2"), side(user("watch"), "s2", "u2")),
-        linked=["s1", "s2"],
-    ),
-    "a sidechain may hang on the call itself": shows(
-        *(user("go"), reply(use("t1", "Task"), use("t2", "Task")), side(user("look"), "s1", "t2")), linked=[None, "s1"]
-    ),
-    "two sidechains may hang on two calls": shows(
-        *(user("go"), reply(use("t1", "Task"), use("t2", "Task"))),
-        *(side(user("look"), "s1", "t1"), side(user("watch"), "s2", "t2")),
-        linked=["s1", "s2"],
-        agents={"s1": ["look"], "s2": ["watch"]},
-    ),
-    "the result names the agent": shows(
-        reply(use("t1", "Agent", prompt="one"), use("t2", "Agent", prompt="two")),
-        side(user("something else"), "a1", None, agentId="ag"),
-        *(answer(result("t1")), answer(result("t2"), data={"agentId": "ag", "status": "completed"})),
-        linked=[None, "ag"],
-    ),
-    "the text of the result names the agent": shows(
-        *(reply(use("t1", "Agent"), use("t2", "Agent")), side(user("look"), "a1", None, agentId="ag")),
-        answer(result("t2", [text("Found."), text("agentId: ag (for resuming)")])),
-        linked=[None, "ag"],
-    ),
-    "a lost line does not split an agent": shows(
-        *(user("go"), side(user("look"), "s1", None), side(reply("found", id="m2"), "s3", "s2")),
-        agents={"s1": ["look", "found"]},
-    ),
-}
-BRANCHES = {
-    "a linear session has one branch": shows(
-        *(user("a"), reply("b"), user("c"), reply("d", id="msg_2")),
-        branches=[["a", "b", "c", "d"]],
-        prompts=["a", "c"],
-    ),
-    "two prompts under one parent are two branches": shows(
-        *(user("a"), reply("b"), user("typo"), user("fixed", parentUuid="u2")),
-        branches=[["a", "b", "fixed"], ["a", "b", "typo"]],
-    ),
-    "a branch may leave a branch": shows(
-        *(user("a"), reply("b"), user("c"), user("d", parentUuid="u2"), reply("e", id="msg_2"), user("f")),
-        user("g", parentUuid="u5"),
-        branches=[["a", "b", "d", "e", "g"], ["a", "b", "c"], ["a", "b", "d", "e", "f"]],
-    ),
-    "going back to a branch makes it active": shows(
-        *(*FORKED, reply("e", id="msg_2", parentUuid="u3")), branches=[["a", "b", "c", "e"], ["a", "b", "d"]]
-    ),
-    "a resume that drops an unanswered call is no branch": shows(
-        *(user("a"), reply("I look"), reply(use("t1")), user("after the break", parentUuid="u2")),
-        reply("ok", id="msg_2"),
-        branches=[["a", "I look", "after the break", "ok"]],
-        prompts=["a", "after the break"],
-    ),
-    "an answered call is somewhere": shows(
-        *(user("a"), reply("I look"), reply(use("t1")), answer(result("t1")), user("b", parentUuid="u2")),
-        branches=[["a", "I look", "b"], ["a", "I look"]],
-    ),
-    "parallel calls, hooks and attachments are no branches": shows(
-        *(user("a"), reply(use("t1"))),
-        attachment("hook_success", {"toolUseID": "t1", "content": "ok"}, parentUuid="u2"),
-        reply(use("t2"), parentUuid="u2"),
-        *(answer(result("t1"), parentUuid="u2"), answer(result("t2"), parentUuid="u4")),
-        progress("bash_progress", parentToolUseID="t2", parentUuid="u4"),
-        *(reply("done", id="msg_2", parentUuid="u6"), user("b", parentUuid="u8")),
-        prompts=["a", "b"],
-        branches=[["a", "", "done", "b"]],
-    ),
-    "the leaf of the last prompt decides": shows(
-        *(*FORKED, state("last-prompt", lastPrompt="c", leafUuid="u3")),
-        branches=[["a", "b", "c"], ["a", "b", "d"]],
-        fates=["shown", "shown", "shown", "abandoned", "state"],
-    ),
-    **{
-        f"a leaf that is none means nothing: {leaf}": shows(
-            *(*FORKED, state("last-prompt", leafUuid=leaf, explicit=True)), branches=[["a", "b", "d"], ["a", "b", "c"]]
-        )
-        for leaf in (ZEROS, "never-written", None, "")
-    },
-    "the field is_active marks the branch": shows(
-        *(user("a"), reply("b"), user("red", is_active=True), reply("red it is", id="msg_2")),
-        *(user("blue", parentUuid="u2"), reply("blue it is", id="msg_3")),
-        branches=[["a", "b", "red", "red it is"], ["a", "b", "blue", "blue it is"]],
-    ),
-    "a parent that never came is the line before": shows(
-        *(user("a"), reply("b"), user("c", parentUuid="lost"), reply("d", id="msg_2")),
-        branches=[["a", "b", "c", "d"]],
-        prompts=["a", "c"],
-    ),
-    "parents in a circle are read": shows(
-        *(user("a", parentUuid="u2"), reply("b", parentUuid="u1"), user("c", parentUuid="u3")), texts=["a", "b", "c"]
-    ),
-    "what hangs on an abandoned branch goes with it": shows(
-        *(user("a"), reply("b"), user("c"), reply(use("t1"), id="msg_2"), answer(result("t1")), attachment("date")),
-        user("d", parentUuid="u2"),
-        fates=["shown", "shown", *["abandoned"] * 4, "shown"],
-        ok=[True],
-    ),
-    "a late record under the trunk does not change the branch": shows(
-        *(user("a"), reply("b"), user("c"), reply("old", id="msg_2"), user("d", parentUuid="u2")),
-        attachment("date", parentUuid="u2"),
-        branches=[["a", "b", "d"], ["a", "b", "c", "old"]],
-    ),
-}
-TURNS = {
-    "a stream says where a turn ends": shows(
-        *(printed(reply("a", id="m1")), DONE, printed(reply("b", id="m2")), DONE), turns=[["a"], ["b"]]
-    ),
-    "what was said before a prompt is no part of its turn": shows(
-        *streamed(reply("a", id="m1"), user("b"), reply("c", id="m2")), prompts=[None, "b"], turns=[["a"], ["b", "c"]]
-    ),
-}
-COMPACTIONS = {
-    "a summary without a boundary is a compaction": shows(
-        *(user("a"), reply("b"), summary("so far"), user("c")),
-        compactions=[(3, False, False, "so far")],
-        tokens=[(None, None)],
-    ),
-    "a microcompaction has no summary": shows(
-        *(user("a"), system("microcompact_boundary", "Context cleared", microcompactMetadata={"preTokens": 7})),
-        *(boundary(), summary("so far")),
-        tokens=[(7, None), (900, 90)],
-        compactions=[(2, True, True, None), (3, False, True, "so far")],
-    ),
-    "each compaction has its own summary": shows(
-        *(user("a"), boundary(), summary("one"), user("b"), boundary(), summary("two")),
-        compactions=[(2, False, True, "one"), (5, False, True, "two")],
-    ),
-    "a second summary is a compaction of its own": shows(
-        *(user("a"), boundary(), summary("one"), user("b"), summary("two"), user("c")),
-        compactions=[(2, False, True, "one"), (5, False, False, "two")],
-        prompts=["a", "b", "c"],
-    ),
-    "preserved messages are named": shows(
-        *preserves(preservedMessages={"anchorUuid": "u5", "uuids": ["u2", "u3"], "allUuids": ["u2", "u3"]}),
-        preserved=[["u2", "u3"]],
-    ),
-    "a preserved segment is read from head to tail": shows(
-        *preserves(preservedSegment={"headUuid": "u2", "anchorUuid": "u5", "tailUuid": "u3"}), preserved=[["u2", "u3"]]
-    ),
-    **{
-        f"a segment without its ends preserves nothing: {head} to {tail}": shows(
-            *preserves(preservedSegment={"headUuid": head, "tailUuid": tail}), preserved=[[]]
-        )
-        for head, tail in (("u3", "u2"), ("u1", "lost"), ("lost", "u1"), (None, 5))
-    },
-    "history written again by a compaction is reappended": shows(
-        *(*HISTORY, boundary(), summary(), *HISTORY, user("c", parentUuid="u4")),
-        fates=["shown", "shown", "shown", "shown", "reappended", "reappended", "shown"],
-        repeats=[None] * 4 + [1, 2, None],
-        prompts=["a", "c"],
-    ),
-    "a repeat of what came after the compaction is a duplicate": shows(
-        *(user("a"), boundary(), summary(), user("b"), user("b", uuid="u4")), fates=["shown"] * 4 + ["duplicate"]
-    ),
-    "history stays readable": shows(
-        *(user("a"), reply("b"), boundary(), summary("so far"), user("c")),
-        texts=["a", "b", "Conversation compacted", "so far", "c"],
-    ),
-}
-TITLES = {
-    "the first prompt": shows(user("the  first\nprompt"), title="the first prompt"),
-    "a summary is better": shows(user("x"), ONE_SUMMED, title="summed up"),
-    "the model's title is better": shows(
-        user("x"), ONE_SUMMED, state("ai-title", aiTitle="thought up"), title="thought up"
-    ),
-    "a given one is best": shows(
-        *(user("x"), ONE_SUMMED, state("custom-title", customTitle="given"), state("ai-title", aiTitle="thought up")),
-        title="given",
-    ),
-    "a blank prompt is none": shows(user(" "), reply("?"), user("the question"), title="the question"),
-    "an empty title clears": shows(
-        *(user("a"), state("custom-title", customTitle="b"), state("custom-title", customTitle="")), title="a"
-    ),
-    "the last one wins": shows(state("ai-title", aiTitle="a"), state("ai-title", aiTitle="b"), title="b"),
-    "a summary of another session is none": shows(
-        {"type": "summary", "summary": "of yours", "leafUuid": "elsewhere"}, user("a"), title="a"
-    ),
-    "a file that holds only a summary has its title": shows(
-        {"type": "summary", "summary": "all there is", "leafUuid": "x"}, title="all there is"
-    ),
-}
+CASES = Path(__file__).parent / "fixtures" / "conversations"
+"""Each case is a paragraph: its name, its records, one a line, and what they make, as in `= texts ["a", "b"]`."""
 
 
-@pytest.mark.parametrize("cases", [MESSAGES, PARTIALS, CALLS, AGENTS, BRANCHES, TURNS, COMPACTIONS, TITLES])
-def test_records_make_a_session(cases: dict[str, tuple[Sequence[Object], dict[str, Any]]]) -> None:
-    for name, (records, expected) in cases.items():
-        session = read(*records)
-        assert {figure: FIGURES[figure](session) for figure in expected} == expected, name
+def record(line: str) -> Object:
+    """A record as a case writes it: what makes it, with its arguments, or else the record itself."""
+    maker, _, rest = line.partition(" ")
+    if maker == "record":
+        return json.loads(rest)
+    given, _, named = rest.partition(" with {")
+    return MAKERS[maker](*json.loads(f"[{given}]"), **json.loads(f"{{{named}" if named else "{}"))
+
+
+@table("case", [case for path in sorted(CASES.glob("*.case")) for case in path.read_text("utf-8").split("\n\n")])
+def test_records_make_a_session(case: str) -> None:
+    name, *lines = case.splitlines()
+    session = read(*(record(line) for line in lines if not line.startswith("= ")))
+    said = [line.split(" ", 2)[1:] for line in lines if line.startswith("= ")]
+    assert said, name
+    for figure, value in said:
+        assert json.loads(json.dumps(FIGURES[figure](session))) == json.loads(value), f"{figure} of {name}"
 
 
 class TestMessages:

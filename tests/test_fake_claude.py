@@ -158,6 +158,8 @@ REFUSED = [
     (("-p", "Touch two files"), {}, 3, b"", b"play it with --input-format stream-json"),
     (("-p", "And then?"), {}, 3, b"", b"continues session "),
     (("-p", PLAIN, "--resume", NOBODY), {}, 1, b"", f"No conversation found with session ID: {NOBODY}".encode()),
+    (("-p", "Größe?"), {}, 3, b"", 'No recording answers "Größe?".'.encode()),
+    (("-p", "x", "--resume", NOBODY), {"replay": str(REAL / "2.1.220/plain/stream.jsonl")}, 1, b"", b": any prompt\n"),
     (("-p", PLAIN, "--resume", "no such title"), {}, 1, b"", b'Provided value "no such title" is not a UUID'),
     (
         (*TALK,),

@@ -339,6 +339,30 @@ def test_all_folders_are_searched_unless_it_is_known_what_was_touched(machines: 
     assert len(watch.update()) == 1
     machine.transcript.with_name("other.jsonl").write_text(machine.transcript.read_text())
     assert [len(watch.update(touched)) for touched in (set(), None, set())] == [1, 2, 2]
+    others = [machine.transcript.parent / name for name in ("notes.txt", "memory/notes.md")]
+    for path in others:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    assert len(watch.update(set(map(str, others)))) == 2, "these are no transcripts"
+
+
+def test_the_context_grows_with_a_response_that_is_still_written(tmp_path: Path) -> None:
+    client = Client()
+    client.now = datetime.now(UTC)
+    client.respond()
+    last = client.records[-1]
+    usage = {**last["message"]["usage"], "cache_creation_input_tokens": 60_000}
+    more = {**last, "uuid": "more", "parentUuid": last["uuid"], "message": {**last["message"], "usage": usage}}
+    file = tmp_path / "projects" / "-work" / f"{SESSION}.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(jsonl(*client.records))
+    watch = NowWatch(tmp_path)
+    (first,) = watch.update()
+    file.write_bytes(jsonl(*client.records, more))
+    (then,), (fresh,) = watch.update({str(file)}), reread.now(root=tmp_path)
+    assert then.context_tokens == fresh.context_tokens
+    assert then.context_tokens is not None and first.context_tokens is not None
+    assert then.context_tokens > first.context_tokens + 10_000
 
 
 @pytest.mark.parametrize("ages", [(1,), (1, 30), (1, 58, 62), (1, 300)])

@@ -23,7 +23,7 @@ from reread.dataset.schema import RECORDS
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk import joins, states
 from reread.disk.cache import FileState, states_at
-from reread.disk.states import stat_transcript
+from reread.disk.transcript_file import stat_transcript
 from reread.session.session import threads_of
 from reread.storage import kept_names
 from reread.storage.kept_names import generation_path

@@ -171,6 +171,7 @@ def test_what_is_very_long_is_looked_at_from_its_beginning() -> None:
         ("passwordField2 = form.getPassword1()", ""),
         ("http://localhost:8080/@x", ""),
         ("password: Sommer", ""),
+        ('{"password": "sommer12"}', ""),
     ],
 )
 def test_a_password_is_seen_if_its_name_and_look_leave_no_doubt(text: str, kind: str) -> None:

@@ -116,15 +116,19 @@ def test_it_reads_no_module_of_the_folder_that_one_is_in(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("error", [OSError, AttributeError])
 def test_work_is_done_where_no_priority_can_be_set(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
-    def fail(_: int) -> int:
+    asked, niced = list[Any](), list[int]()
+
+    def fail(by: int) -> int:
+        niced.append(by)
         raise error
 
-    asked: list[Any] = []
     monkeypatch.setattr(os, "nice", fail)
-    monkeypatch.setattr(sys, "argv", ["worker", f"{__name__}:note", module.NICE])
     monkeypatch.setitem(globals(), "note", lambda questions, say: asked.append(say))
-    module.main()
-    assert asked == [module._say]
+    for more, times in (([], 0), ([module.NICE], 1)):
+        monkeypatch.setattr(sys, "argv", ["worker", f"{__name__}:note", *more])
+        module.main()
+        assert niced == [10] * times
+    assert asked == [module._say] * 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="starts processes by fork")
@@ -143,3 +147,5 @@ def test_a_copy_of_the_process_says_what_it_can(work: Callable[[Iterator[Any], S
         assert [worker.receive() for _ in said] == said
         with pytest.raises(WorkerLost):
             worker.receive()
+    with pytest.raises(ChildProcessError):  # it was waited for
+        os.waitpid(worker._process._pid, 0)  # type: ignore[union-attr]

@@ -145,6 +145,7 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
     ("#/?q=jitter", ".found-text", None),
     ("#/usage?period=All+time", ".top-sessions a", None),
     ("#/stats?open=Bash&period=All+time", ".counted-calls a", None),
+    ("#/files", ".recent-file", None),
     ("#/settings", "#installation", None),
     ("#/nowhere", "main h1, main p", None),
     ("#/?branch=nowhere", "main .chip.on", None),

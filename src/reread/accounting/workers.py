@@ -15,7 +15,7 @@ from reread.accounting.digest import UsageDigest, decode_digest
 from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, encoded
-from reread.disk.states import open_transcript
+from reread.disk.transcript_file import open_transcript
 from reread.storage.byte_store import has_connected
 from reread.storage.kept_file import status_of
 from reread.storage.read_at_file import ReadAtFile

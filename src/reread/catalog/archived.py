@@ -16,7 +16,7 @@ from reread.base.coerce import as_dict, as_str
 from reread.base.times import parse_timestamp
 from reread.catalog.header import Header
 from reread.disk.reverse_lines import open_lines_backwards
-from reread.disk.states import open_transcript
+from reread.disk.transcript_file import open_transcript
 from reread.storage.kept_file import read_whole
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from reread.base.times import parse_timestamp
 from reread.catalog.header import NO_TITLE, Header
 from reread.disk.projects import guess_project
 from reread.disk.reverse_lines import open_lines_backwards
-from reread.disk.states import open_transcript
+from reread.disk.transcript_file import open_transcript
 from reread.errors import Unreadable
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects

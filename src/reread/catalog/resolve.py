@@ -21,7 +21,7 @@ from reread.disk.filenames import filename_for, id_from_filename
 from reread.disk.gone_sessions import prompt_paths
 from reread.disk.layout import is_moved
 from reread.disk.sources import require_regular_file
-from reread.disk.states import open_transcript
+from reread.disk.transcript_file import open_transcript
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.records.decode import Record
 from reread.storage.kept_file import file_exists, stat_file

@@ -13,7 +13,7 @@ from reread.base import jsontext
 from reread.catalog.stored_line import OUT, START, CaptureRun, RunMarker, StoredLine, decode_line
 from reread.disk import layout
 from reread.disk.filenames import id_from_filename
-from reread.disk.states import open_transcript
+from reread.disk.transcript_file import open_transcript
 from reread.errors import Unreadable
 
 CHUNK = 1 << 20

@@ -156,10 +156,27 @@ def listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return pager_option(json_option(root_options(command)))
 
 
-def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --limit, for tables whose totals count all rows."""
-    help = "Show at most N rows: the newest if they are times, else the largest; the total counts all."
-    return click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help=help)(command)
+MOST_ROWS = "Show at most N rows: the newest if they are times, else the largest; the total counts all."
+
+
+def limit_option(help: str = MOST_ROWS, *, least: int = 1, default: int | None = None) -> Callable[..., Any]:
+    """Return the option for the most of what a verb prints, by default of tables whose totals count all rows."""
+    shown = default is not None
+    return click.option(
+        "-n", "--limit", type=click.IntRange(least), default=default, show_default=shown, metavar="N", help=help
+    )
+
+
+def schema_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")(command)
+
+
+def yes_option(help: str = "Do not ask.") -> Callable[..., Any]:
+    return click.option("-y", "--yes", is_flag=True, help=help)
+
+
+def csv_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
 
 
 FORMATS_BY_SUFFIX = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.errors import Misuse
+from reread.errors import Misuse, Unwritable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +81,22 @@ def refuse_claude_folder(path: Path) -> None:
 
 def output_option(help: str = "Write to this file.", metavar: str = "FILE") -> Callable[..., Any]:
     """Return the option of verbs that write to standard output unless told otherwise."""
-    return click.option(
-        "-o", "--output", default=STDOUT, type=PathName(written=True, stream=True), metavar=metavar, help=help
-    )
+    type = PathName(written=True, stream=True)
+    return click.option("-o", "--output", default=STDOUT, type=type, metavar=metavar, help=help)
+
+
+def place_option(help: str, metavar: str = "FILE", *, bucket: bool = False) -> Callable[..., Any]:
+    """Return the option of verbs that print something else unless they are told where to write."""
+    return click.option("-o", "--output", type=PathName(written=True, bucket=bucket), metavar=metavar, help=help)
+
+
+def write_file(path: str | Path, pieces: Iterable[bytes], *, mode: int = 0o600) -> None:
+    """Write a file, whole or not at all; raise Unwritable if it cannot be written."""
+    from pathlib import Path
+
+    from reread.storage.atomic import write_atomic
+
+    try:
+        write_atomic(Path(path), pieces, mode=mode)
+    except OSError as error:
+        raise Unwritable.at(path, error) from error

@@ -10,7 +10,7 @@ import click
 
 from reread.base.shell_words import quote_command
 from reread.cli._option_types import SESSION
-from reread.cli._options import end_report, is_filtered, listing_options
+from reread.cli._options import csv_option, end_report, is_filtered, listing_options
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
 from reread.errors import Misuse
@@ -35,8 +35,7 @@ def form_options(listed: str) -> Callable[[Callable[..., Any]], Callable[..., An
     """Add --list, which lists what the help says, and --csv."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        with_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
-        return click.option("--list", "as_list", is_flag=True, help=listed)(with_csv)
+        return click.option("--list", "as_list", is_flag=True, help=listed)(csv_option(command))
 
     return decorate
 

@@ -39,7 +39,6 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     """
     from reread.render.file_listing import blame_lines
     from reread.reports.blame_report import blame as find
-    from reread.reports.blame_report import line_value
 
     name, lines = path, None
     found = _LINES.fullmatch(path)
@@ -54,7 +53,7 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
         for session in unread:
             print_notice(f"Cannot read {session}: not included.")
     if as_json:
-        print_json([line_value(line) for line in blamed])
+        print_json(blamed)
     if not any(line.session for line in blamed):
         no_sessions = [no_sessions_text(roots or [], "blame")] if have_no_sessions(roots or []) else []
         exit_unmatched(ctx, no_sessions, UNWRITTEN)

@@ -6,21 +6,20 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import json_option, no_redact_option, open_session, root_options, session_argument
+from reread.cli._options import (
+    json_option,
+    limit_option,
+    no_redact_option,
+    open_session,
+    root_options,
+    session_argument,
+)
 from reread.cli._output import print_json
 
 
 @click.command()
 @session_argument
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1),
-    default=2000,
-    show_default=True,
-    metavar="N",
-    help="Write at most N tokens, of three bytes.",
-)
+@limit_option("Write at most N tokens, of three bytes.", default=2000)
 @no_redact_option
 @json_option
 @root_options

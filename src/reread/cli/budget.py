@@ -87,7 +87,7 @@ def budget(
             )
         states = budget_report.budgets(root=merged_roots(ctx, root) or None, tz=tz)
         if as_json:
-            print_json([budget_report.budget_value(one) for one in states])
+            print_json(states)
         elif states:
             echo_lines(budget_lines(states))
         else:
@@ -107,7 +107,7 @@ def budget(
         changed = budget_report.remove_budgets(per=what, project=project, model=model, team=team)
     forget_spending()
     if as_json:
-        print_json([budget_report.budget_value(one) for one in changed])
+        print_json(changed)
         return
     for one in changed:
         click.echo(f"{'Set' if action == 'set' else 'Removed'}: ${one.amount_usd:,.2f} per {budget_name(one)}.")

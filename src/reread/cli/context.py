@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from reread.cli._option_types import LATEST, SESSION
-from reread.cli._options import ADDRESS, listing_options, merged_roots, refuse_with
+from reread.cli._options import ADDRESS, listing_options, merged_roots, refuse_with, schema_option
 from reread.cli._output import print_json, print_lines, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
 
 @click.command()
 @click.argument("name", type=SESSION, required=False, default=LATEST, metavar=f"[{ADDRESS}]")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
+@schema_option
 @listing_options
 @click.pass_context
 def context(

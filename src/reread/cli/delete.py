@@ -14,7 +14,7 @@ from reread.base.format import size_text
 from reread.base.paths import SAMPLES
 from reread.base.text import plural
 from reread.cli._option_types import SessionName, offered
-from reread.cli._options import json_option, merged_roots, refuse_with, root_options
+from reread.cli._options import json_option, merged_roots, refuse_with, root_options, yes_option
 from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.cli.ls import filter_options, kinds_of, matching
@@ -47,7 +47,7 @@ class DeletedOrNot(SessionName):
 @click.option("--now", is_flag=True, help="Delete them for good, not into the trash; also what is in the trash.")
 @click.option("--undo", is_flag=True, help="Restore a session from the trash, or all that were deleted last.")
 @click.option("--dry-run", is_flag=True, help="Name every file and line that would be deleted.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@yes_option()
 @json_option
 @root_options
 @click.pass_context

@@ -38,7 +38,6 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
     """
     from reread.render.diff_table import difference_lines
     from reread.reports.diff_report import diff as compare
-    from reread.reports.diff_report import diff_value
     from reread.session.places import NoSuchRequest
 
     try:
@@ -46,7 +45,7 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
     except NoSuchRequest as error:
         exit_unmatched(ctx, (), str(error))
     if as_json:
-        return print_json(diff_value(found))
+        return print_json(found)
     if found.requests is not None:
         from reread.render.request_listing import request_change_lines
 

@@ -128,14 +128,13 @@ def _of_sessions(form: str, full: bool, **options: Any) -> tuple[Any, bool, Sequ
     """Return the digest of sessions as text or JSON values, whether it has anything, and what could not be read."""
     from reread.render.digest_text import digest_html, digest_lines, digest_markdown
     from reread.reports.digest_report import digest as report_on
-    from reread.reports.digest_report import digest_value
 
     made = report_on(**options)
     text: Any
     if form == TEXT:
         text = digest_lines(made, full=full, width=terminal_width())
     elif form == "json":
-        text = digest_value(made)
+        text = made
     else:
         text = (digest_html if form == "html" else digest_markdown)(made, full=full)
     return text, bool(made.projects), made.unread

@@ -10,8 +10,8 @@ import click
 from reread.cli._option_types import FILE, LATEST, SESSION
 from reread.cli._options import ADDRESS, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
-from reread.cli._paths import STDOUT, output_option
-from reread.errors import NotFound, Unwritable
+from reread.cli._paths import STDOUT, output_option, write_file
+from reread.errors import NotFound
 
 if TYPE_CHECKING:
     from reread.reports.file_report import FileAt
@@ -52,16 +52,7 @@ def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, roo
     data = found.text.best_data
     if output == STDOUT:
         return write_bytes([data])
-    return _write(Path(output), data)
-
-
-def _write(path: Path, data: bytes) -> None:
-    from reread.storage.atomic import write_atomic
-
-    try:
-        write_atomic(path, [data], mode=0o666)
-    except OSError as error:
-        raise Unwritable.at(path, error) from error
+    return write_file(output, [data], mode=0o666)
 
 
 def _reason(found: FileAt) -> str:

@@ -20,6 +20,7 @@ from reread.cli._options import (
     refuse_with,
     refuse_without,
     root_options,
+    yes_option,
 )
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import FolderName, PathName
@@ -54,7 +55,7 @@ MOST_NAMED = 10
 @click.option("--forget", type=FolderName(), metavar="DIR", help="No longer read what is kept there; deletes nothing.")
 @click.option("--install", is_flag=True, help="Set up a timer that keeps sessions every hour; asks.")
 @click.option("--uninstall", is_flag=True, help="Remove that timer; asks.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@yes_option()
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @json_option
 @root_options

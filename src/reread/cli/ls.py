@@ -14,6 +14,7 @@ from reread.base.scope_options import OF_LISTS
 from reread.base.text import plural, split_names
 from reread.cli._option_types import FILE, CommaList
 from reread.cli._options import (
+    limit_option,
     listing_options,
     merged_roots,
     no_sessions_text,
@@ -95,7 +96,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(SORTS),
     help="List all one after the other in this order (default: by project); the newest and the largest come first.",
 )
-@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="List at most N sessions.")
+@limit_option("List at most N sessions.")
 @listing_options
 @click.pass_context
 def ls(
@@ -356,7 +357,7 @@ def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[st
 
 def count_lines(path: str, enough: float) -> int:
     """Count the lines of a file, a last one without end included; stop soon after there are more than `enough`."""
-    from reread.disk.states import open_transcript
+    from reread.disk.transcript_file import open_transcript
 
     count, last = 0, b"\n"
     try:

@@ -96,7 +96,7 @@ def now(ctx: click.Context, notify: bool, command: str | None, as_json: bool, ro
     reread now --exec 'test "$REREAD_STATE" != waiting || say "$REREAD_TITLE"'
     reread --root s3://team/sessions now
     """
-    from reread.reports.now_report import NowWatch, live_value
+    from reread.reports.now_report import NowWatch
 
     acts = notify or command is not None
     if acts:
@@ -110,7 +110,7 @@ def now(ctx: click.Context, notify: bool, command: str | None, as_json: bool, ro
         print_notice(no_sessions_text(roots, "now"))
     if is_once:
         if as_json:
-            print_json([live_value(one) for one in live])
+            print_json(live)
         else:
             echo_lines(_lines(live, roots, footer))
         ctx.exit(OK if any(one.waits for one in live) else NOTHING_FOUND)

@@ -21,6 +21,7 @@ from reread.cli._options import (
     merged_roots,
     refuse_with,
     resumable_argument,
+    yes_option,
 )
 from reread.cli._output import print_json, print_notice
 from reread.cli._paths import PathName
@@ -44,7 +45,7 @@ CAPTURE_OPTIONS = ("--title", "--format", "--full", "--pty", "--quiet")
 @click.option("--no-start", is_flag=True, help="Put the session where Claude Code looks for it, and print the command.")
 @json_option
 @click.option("--no-capture", is_flag=True, help="Run Claude Code without recording what it prints.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask, even if the session is not from your own folders.")
+@yes_option("Do not ask, even if the session is not from your own folders.")
 @click.option("--title", metavar="TEXT", help="Give the conversation a title.")
 @partial(capture_options, root_help="Look for the session in this folder, bucket or store of conversations.")
 @click.pass_context

@@ -20,9 +20,10 @@ from reread.cli._options import (
     no_redact_option,
     no_sessions_text,
     refuse_with,
+    schema_option,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress
-from reread.cli._paths import STDOUT, PathName, output_option
+from reread.cli._paths import STDOUT, PathName, output_option, write_file
 from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
 from reread.errors import Misuse, RereadError
 
@@ -70,7 +71,7 @@ class Revision(Name):
     type=click.Choice(["show", "write", "prompts", "remove"]),
     help="Show, write or remove git notes that say which turn wrote each line; `prompts` writes their beginning, too.",
 )
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
+@schema_option
 @listing_options
 @click.pass_context
 def review(
@@ -168,13 +169,8 @@ def review(
     if output == STDOUT:
         return print_json(msgspec.json.decode(data)) if form == "json" else click.echo(data.decode(), nl=False)
     from reread.base.text import plural
-    from reread.errors import Unwritable
-    from reread.storage.atomic import write_atomic
 
-    try:
-        write_atomic(Path(output), [data])
-    except OSError as error:
-        raise Unwritable.at(output, error) from error
+    write_file(output, [data])
     print_notice(f"{output}: {plural(found.commits, 'commit')}, {plural(found.turns, 'prompt')}")
     return None
 

@@ -14,6 +14,7 @@ from reread.base.scope_options import OF_LISTS
 from reread.cli._option_types import FILE, SESSION, CommaList
 from reread.cli._options import (
     have_no_sessions,
+    limit_option,
     listing_options,
     merged_roots,
     no_sessions_text,
@@ -76,15 +77,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     show_default=True,
     help="Show the best matches first, or the newest.",
 )
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1),
-    default=LIMIT,
-    show_default=True,
-    metavar="N",
-    help="Show at most N matches.",
-)
+@limit_option("Show at most N matches.", default=LIMIT)
 @click.option("--open", "open_first", is_flag=True, help="Open the first match in the reader.")
 @listing_options
 @click.pass_context

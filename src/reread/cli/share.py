@@ -12,8 +12,8 @@ from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
     ADDRESS,
-    FORMATS_BY_SUFFIX,
     SELECTION_OPTIONS,
+    format_of,
     format_option,
     listing_options,
     merged_roots,
@@ -26,7 +26,7 @@ from reread.cli._options import (
     selection_options,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress
-from reread.cli._paths import FolderName, PathName
+from reread.cli._paths import FolderName, PathName, place_option, write_file
 from reread.cli._redaction import (
     ask_about,
     decision_options,
@@ -37,22 +37,17 @@ from reread.cli._redaction import (
     summary_of,
 )
 from reread.cli._unmatched import lacks_calls
-from reread.errors import Misuse, Unreadable, Unwritable
+from reread.errors import Misuse, Unreadable
 
 FOUND = 1
+FORMATS = ("html", "markdown", "json", "jsonl")
 
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
 @scope_options("project")
-@format_option("html", "markdown", "json", "jsonl", help="Write this format (default: by the suffix of the output).")
-@click.option(
-    "-o",
-    "--output",
-    type=PathName(written=True, path_type=Path),
-    metavar="FILE",
-    help="Write to this file (default: ID-shared.html in this folder).",
-)
+@format_option(*FORMATS, help="Write this format (default: by the suffix of the output).")
+@place_option("Write to this file (default: ID-shared.html in this folder).")
 @click.option("--to", type=FolderName(), metavar="DIR", help="Put it into this folder or bucket, where others open it.")
 @decision_options
 @click.option(
@@ -72,7 +67,7 @@ def share(
     sessions: tuple[str, ...],
     project: tuple[str, ...],
     form: str | None,
-    output: Path | None,
+    output: str | None,
     to: Path | None,
     review: Path | None,
     replace_likely: bool,
@@ -131,9 +126,9 @@ def share(
 
     if to is not None:
         form = "jsonl"
-    form = form or (FORMATS_BY_SUFFIX.get(output.suffix.lower()) if output is not None else "html")
+    form = form or (format_of(output, *FORMATS) if output is not None else "html")
     if form is None:
-        raise Misuse(f"Cannot tell the format from {str(output)!r}; name one with -f.")
+        raise Misuse(f"Cannot tell the format from {output!r}; name one with -f.")
     if len(sessions) > 1:
         raise Misuse("Cannot share several sessions at once; name one.")
     selection, with_agents = selection_from(ctx, options)
@@ -145,7 +140,8 @@ def share(
     placed = at_place(session)
     if lacks_calls(placed, selection_at(placed, selection)):
         return ctx.exit(NOTHING_FOUND)
-    path = output or Path(f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}")
+    own_name = f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}"
+    path = Path(own_name if output is None else output)
     redaction = start_redaction(
         session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=with_agents
     )
@@ -188,9 +184,8 @@ def _check(
     ctx.exit(FOUND if any(report.totals.values()) else 0)
 
 
-def _undo(path: Path, output: Path | None) -> None:
+def _undo(path: Path, output: str | None) -> None:
     from reread.redaction.removal_manifest import undo
-    from reread.storage.atomic import write_atomic
     from reread.storage.kept_file import read_whole
 
     if output is None:
@@ -199,8 +194,4 @@ def _undo(path: Path, output: Path | None) -> None:
         document = read_whole(path)
     except OSError as error:
         raise Unreadable.at(path, error) from error
-    original = undo(document)
-    try:
-        write_atomic(output, [original])
-    except OSError as error:
-        raise Unwritable.at(output, error) from error
+    write_file(output, [undo(document)])

@@ -17,6 +17,7 @@ from reread.cli._options import (
     listing_options,
     open_whole_session,
     refuse_with,
+    schema_option,
     selection_from,
     selection_options,
     session_argument,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @session_argument
 @format_option("terminal", "markdown", "json", "raw", default="terminal", help="Print in this format.")
 @selection_options
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
+@schema_option
 @listing_options
 @click.pass_context
 def show(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli._options import listing_options, merged_roots, refuse_with
+from reread.cli._options import csv_option, listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, progress, terminal_width
-from reread.cli._paths import PathName
+from reread.cli._paths import PathName, place_option, write_file
 from reread.errors import Misuse, RereadError, Unwritable
 
 if TYPE_CHECKING:
@@ -122,10 +122,8 @@ def _make_private(path: Path) -> None:
 
 @click.command()
 @click.argument("queries", nargs=-1, metavar="[QUERY]...")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option(
-    "-o", "--output", type=PathName(written=True), metavar="FILE", help="Write the rows to this Parquet or CSV file."
-)
+@csv_option
+@place_option("Write the rows to this Parquet or CSV file.")
 @click.option(
     "--from", "folder", type=PathName(bucket=True), metavar="DIR", help="Query the tables in this folder or bucket."
 )
@@ -194,16 +192,15 @@ def _answer(database: Database, statements: list[str], as_json: bool, as_csv: bo
     from reread.disk.layout import expand_path
 
     if output is not None and output.lower().endswith(".csv"):
-        from reread.storage.atomic import write_atomic
-
-        with _naming(output):
-            return write_atomic(expand_path(output), [line.encode() for line in _csv(database.query(statements[0]))])
+        return write_file(expand_path(output), [line.encode() for line in _csv(database.query(statements[0]))])
     if output is not None:
         from reread.dataset.parquet import write_result
 
         result = database.query(statements[0])
-        with _naming(output):
+        try:
             return write_result(expand_path(output), result.schema, result.batches)
+        except OSError as error:
+            raise Unwritable.at(output, error) from error
     if as_csv:
         for line in _csv(database.query(statements[0])):
             click.echo(line, nl=False)
@@ -215,15 +212,6 @@ def _csv(result: QueryResult) -> Iterator[str]:
     from reread.render.query_table import query_csv
 
     return query_csv(result.schema.names, result.rows)
-
-
-@contextmanager
-def _naming(output: str) -> Generator[None]:
-    """Name the file that cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise Unwritable.at(output, error) from error
 
 
 def _echo(result: QueryResult) -> None:

@@ -29,7 +29,7 @@ NO_CALLS = "No call or turn fits all of these options. Run `reread stats` withou
     metavar="GROUP,...",
     help="Group by these, separated by commas.",
 )
-@limit_option
+@limit_option()
 @scope_options(*ALL)
 @form_options("List the calls of each group, failed ones first.")
 @report_options

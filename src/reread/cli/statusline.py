@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import refuse_with, refuse_without
+from reread.cli._options import refuse_with, refuse_without, yes_option
 from reread.errors import Misuse
 
 
@@ -18,7 +18,7 @@ from reread.errors import Misuse
 )
 @click.option("--install", is_flag=True, help="Show the setting for Claude Code, and add it to its settings; asks.")
 @click.option("--uninstall", is_flag=True, help="Put back what --install replaced in Claude Code's settings.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@yes_option()
 @click.pass_context
 def statusline(ctx: click.Context, template: str | None, install: bool, uninstall: bool, yes: bool) -> None:
     """Print one line for Claude Code's status line.

@@ -10,7 +10,7 @@ import click
 
 from reread.cli._options import listing_options, merged_roots, refuse_without
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
-from reread.cli._paths import PathName
+from reread.cli._paths import place_option
 
 if TYPE_CHECKING:
     from reread.dataset.schema import TableSchema
@@ -20,13 +20,7 @@ BEFORE_TEXT = 33
 
 
 @click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=PathName(written=True, bucket=True),
-    metavar="DIR",
-    help="Write Parquet files to this folder or bucket, or update them.",
-)
+@place_option("Write Parquet files to this folder or bucket, or update them.", "DIR", bucket=True)
 @click.option("--text", is_flag=True, help="Include the columns that hold what was said.")
 @click.option(
     "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."

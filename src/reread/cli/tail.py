@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import Format, full_option, open_session, refuse_with, root_options, session_argument
+from reread.cli._options import (
+    Format,
+    full_option,
+    limit_option,
+    open_session,
+    refuse_with,
+    root_options,
+    session_argument,
+)
 from reread.cli._output import echo_json
 from reread.errors import Misuse
 
@@ -22,16 +30,7 @@ from reread.errors import Misuse
     show_default=True,
     help="Print in this format.",
 )
-@click.option(
-    "-n",
-    "--limit",
-    "last",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Show the last N turns first.",
-)
+@limit_option("Show the last N turns first.", least=0, default=1)
 @full_option
 @root_options
 @click.pass_context
@@ -40,7 +39,7 @@ def tail(
     name: str,
     project: tuple[str, ...],
     form: str,
-    last: int,
+    limit: int,
     full: bool,
     root: tuple[Path, ...],
 ) -> None:
@@ -81,7 +80,7 @@ def tail(
 
     pictures = picture_protocol() if sys.stdout.isatty() else None
     console, view = make_console(), TerminalView(Selection(full=full), pictures=pictures)
-    first = -last if session is None or session.at.turn is None else max(session.at.turn, 1)
+    first = -limit if session is None or session.at.turn is None else max(session.at.turn, 1)
     if session is not None and first != 0:
         for part in conversation_sequence(session.conversation, Selection(turns=(first, None), full=full)):
             for item in view.item(part):

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     help="Sort by this; the largest numbers come first.",
 )
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
-@limit_option
+@limit_option()
 @scope_options(*OF_RESPONSES)
 @form_options("List the responses of each group, or cache breaks with --by cache.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from reread.disk.states import single_state_test, stat_transcript
+from reread.disk.states import single_state_test
+from reread.disk.transcript_file import stat_transcript
 from reread.storage.safe_open import NotRegular, make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
 

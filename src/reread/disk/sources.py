@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from reread.disk.states import hold_transcript, stat_transcript
+from reread.disk.transcript_file import hold_transcript, stat_transcript
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.storage.kept_file import stat_file
 from reread.storage.pooled_file import PooledFile

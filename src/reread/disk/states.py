@@ -1,24 +1,23 @@
-"""Transcripts as everything reads them: a file, or what is kept of it, with what only its earlier states have.
+"""Which files have other states of a transcript: Claude Code rewrites files, and what it dropped may still be there.
 
-Claude Code rewrites files, and what it dropped may still be there: a session is all of its states. They are found by
-its name, in each archive; if the name is a session's id, in other project folders, too, because a session's file moves
-along with its working directory. Nearly every transcript has one state, so that is found out by names and times alone.
+A session is all of its states. They are found by its name, in each archive; if the name is a session's id, in other
+project folders, too, because a session's file moves along with its working directory. Nearly every transcript has one
+state, so that is found out by names and times alone.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from reread.base.scope_options import DESKTOP_VARIABLE
 from reread.disk import layout
-from reread.storage.kept_file import open_regular, stat_file
+from reread.storage.kept_file import stat_file
 from reread.storage.kept_names import (
     COARSE_WINDOW,
     FINE_WINDOW,
@@ -35,14 +34,8 @@ from reread.storage.kept_names import (
     parse_kept_name,
     stand_in,
 )
-from reread.storage.pooled_file import PooledFile
 from reread.storage.prompt_history import is_prompts
-from reread.storage.read_at_file import ReadAtFile
 from reread.storage.user_paths import MIRROR_STATE, is_mirror
-
-if TYPE_CHECKING:
-    from reread.disk.joined import JoinedFile
-    from reread.storage.prompt_history import PromptsFile
 
 SECOND = 1_000_000_000
 VARIABLES = (
@@ -166,46 +159,6 @@ def _look_at(tops: Sequence[str]) -> _Look:
                     for id in names.ids if not entry.is_symlink() else ():
                         projects.setdefault(id, set()).add(entry.name)
     return _Look(states, {id: sorted(names) for id, names in projects.items() if len(names) > 1})
-
-
-def stat_transcript(path: str | Path) -> os.stat_result:
-    """Return the status of a transcript, with the size of all that its states have."""
-    status = stat_file(path)
-    others = other_states(path, status)
-    if others is None:
-        return status
-    from reread.disk.joined import status_joined
-
-    return status_joined(os.fspath(path), status, others)
-
-
-def open_transcript(path: str | Path) -> io.FileIO | ReadAtFile:
-    """Open a transcript to read it now, without a buffer."""
-    return _open_prompts(path) or _open_joined(path) or open_regular(path)
-
-
-def hold_transcript(path: str | Path) -> PooledFile | JoinedFile | PromptsFile:
-    """Open a transcript to read it now and later; it holds no descriptor while many others are read."""
-    return _open_prompts(path) or _open_joined(path) or PooledFile(path)
-
-
-def _open_prompts(path: str | Path) -> PromptsFile | None:
-    """Open the prompts of a deleted session; None if the path is that of a transcript."""
-    if not is_prompts(path):
-        return None
-    from reread.storage.prompt_history import open_prompts  # nearly every path is that of a transcript
-
-    return open_prompts(path)
-
-
-def _open_joined(path: str | Path) -> JoinedFile | None:
-    """Open a transcript with what only its earlier states have; None if it has all of that."""
-    others = other_states(path)
-    if others is None:
-        return None
-    from reread.disk.joined import open_joined  # nearly every transcript has one state
-
-    return open_joined(os.fspath(path), others)
 
 
 def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None) -> OtherStates | None:

@@ -140,15 +140,34 @@ def composed(text: str) -> str:
 
 def matches(node: Node, document: SearchDocument, facts: DocumentFacts) -> bool:
     """True if a document matches a query, as the index would decide."""
+    return _matches(node, document, facts, True)
+
+
+def is_confirmed(node: Node, document: SearchDocument) -> bool:
+    """True if a document that the index found has the words and exact characters of a query.
+
+    What else a query asks for, the index has decided.
+    """
+    return _matches(node, document, None, True)
+
+
+def _matches(node: Node, document: SearchDocument, facts: DocumentFacts | None, unknown: bool) -> bool:
+    """True if a document matches; without its facts, other conditions count as `unknown` says."""
     match node:
         case Words() | Exact():
             return has_leaf(node, document)
         case And():
-            return all(matches(inner, document, facts) for inner in node.nodes)
+            return all(_matches(inner, document, facts, unknown) for inner in node.nodes)
         case Or():
-            return any(matches(inner, document, facts) for inner in node.nodes)
+            return any(_matches(inner, document, facts, unknown) for inner in node.nodes)
         case Not():
-            return not matches(node.node, document, facts)
+            return not _matches(node.node, document, facts, not unknown)
+        case _:
+            return unknown if facts is None else _has_field(node, document, facts)
+
+
+def _has_field(node: Node, document: SearchDocument, facts: DocumentFacts) -> bool:
+    match node:
         case Kinds():
             return document.kind in node.kinds
         case NamedFilter():
@@ -164,26 +183,8 @@ def matches(node: Node, document: SearchDocument, facts: DocumentFacts) -> bool:
             return is_within(facts.project, expand_folders(node.projects))
         case InSession():
             return Path(facts.file).stem.lower().startswith(node.id)
-        case InFiles():
-            return facts.file in node.paths
-
-
-def is_confirmed(node: Node, document: SearchDocument, *, unknown: bool = True) -> bool:
-    """True if a document that the index found has the words and exact characters of a query.
-
-    What else a query asks for counts as `unknown` says: the index has decided that.
-    """
-    match node:
-        case Words() | Exact():
-            return has_leaf(node, document)
-        case And():
-            return all(is_confirmed(inner, document, unknown=unknown) for inner in node.nodes)
-        case Or():
-            return any(is_confirmed(inner, document, unknown=unknown) for inner in node.nodes)
-        case Not():
-            return not is_confirmed(node.node, document, unknown=not unknown)
         case _:
-            return unknown
+            return isinstance(node, InFiles) and facts.file in node.paths
 
 
 def has_leaf(leaf: Leaf, document: SearchDocument) -> bool:

@@ -23,7 +23,7 @@ from reread.index.compile import IndexScope
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT, TEXT, THINKING, TITLE
 from reread.index.document_reader import DocumentReader, FoundDocument
 from reread.index.matching import has_leaf, is_confirmed
-from reread.index.query import Exact, Node
+from reread.index.query import Exact, Node, Or, Words
 from reread.index.regex import PLAIN
 from reread.index.store import TAIL_BIT, DocumentLocation, file_id
 
@@ -127,6 +127,14 @@ def location_order(place: DocumentLocation) -> tuple[int, ...]:
 def _sign_literals(text: str) -> list[bytes]:
     """Return the signs of a word that stand together, as every record that has them writes them."""
     return [run.encode() for run in re.findall(r"[^\w\s]{2,}", text) if PLAIN.issuperset(run)]
+
+
+def _weight_in(leaf: Node, one: FoundDocument) -> float:
+    """Return how much a word counts in a text that has it, or another word for the same thing."""
+    others = leaf.nodes if isinstance(leaf, Or) else ()
+    return max(
+        (word.weight for word in others if isinstance(word, Words) and has_leaf(word, one.document)), default=1.0
+    )
 
 
 class Ranker:
@@ -286,7 +294,8 @@ class Ranker:
         return MatchingText(self._session(one.path), score, words.issuperset(self._all), one, self._count_signs(one))
 
     def _read_score(self, one: FoundDocument, n: int) -> float:
-        return (SATURATION + 1) / 2 * self._weights[n] * self._text_weight(one.document.kind, one.time_ms)
+        weight = self._weights[n] * _weight_in(self._leaves[n], one) * self._text_weight(one.document.kind, one.time_ms)
+        return (SATURATION + 1) / 2 * weight
 
     def _text_weight(self, kind: str, time_ms: int) -> float:
         """Return how much a match counts by its kind and age: half if it is very old."""

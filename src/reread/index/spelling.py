@@ -29,6 +29,8 @@ SHORTEST_STEM = 3
 """A shorter stem is that of too many words."""
 MOST_FORMS = 4
 """How many other forms of a word are looked for."""
+ENDINGS = ("", "s", "es", "d", "ed", "ing", "ion", "e", "en", "er", "n")
+"""How the forms of another word for the same thing end: to look for each is faster than to read the vocabulary."""
 SYNONYM_WEIGHT = 0.5
 """How much another word for the same thing counts."""
 RARER = 10
@@ -107,9 +109,12 @@ class Vocabulary:
 
     def synonyms(self, word: str, language: str) -> list[Words]:
         """Return other words for the same thing that texts have, in the forms that they have."""
-        others = synonyms(word, language)
-        known = (one for other in others for one in (other, *self.forms(other, language)) if self.frequency(one))
-        return [Words((one,), weight=SYNONYM_WEIGHT) for one in dict.fromkeys(known) if one != word]
+        found: list[str] = []
+        for other in synonyms(word, language):
+            root = stem(other, language)
+            written = (start + ending for start in dict.fromkeys((other, root)) for ending in ENDINGS)
+            found += (one for one in written if self.frequency(one) and stem(one, language) == root)
+        return [Words((one,), weight=SYNONYM_WEIGHT) for one in dict.fromkeys(found) if one != word]
 
 
 def all_words(document: SearchDocument, spelled: Iterable[str] = ()) -> set[str]:

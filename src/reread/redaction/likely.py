@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from reread.redaction import value_syntax as syntax
 from reread.redaction.likely_commands import Match
@@ -44,9 +44,7 @@ from reread.redaction.secret_values import (
 )
 from reread.redaction.words import keyword_search
 
-LONGEST_VALUE = 4_096
-LONGEST_LINE = 400
-
+_ANY = re.compile("")
 MOST_WORDS = 6
 """How many words may stand between a password and the word for it in another language."""
 
@@ -55,6 +53,10 @@ _CORE, _CORES = keyword_search({*_STEMS, *FINDERS})
 _NAME_CHARACTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _NAMES = bytes(byte if byte in _NAME_CHARACTERS else 32 for byte in range(256))
 """Turns every character that no name has into a space."""
+
+
+Place = tuple[int, int]
+"""Where a value begins and ends."""
 
 
 class LikelyMatch(NamedTuple):
@@ -133,6 +135,20 @@ def _in_other_languages(text: str) -> Iterator[LikelyMatch]:
             yield LikelyMatch(*found, PASSWORD, label)
 
 
+class _Form(NamedTuple):
+    """A syntax in which a name has a value."""
+
+    follows: str
+    """The characters of which one follows the name; any may if there are none."""
+    pattern: re.Pattern[str]
+    """What follows the name."""
+    read: Callable[[_Value, int], Place | None] | None = None
+    """Finds the value behind what follows the name; None if the pattern has it."""
+    applies: Callable[[_Value], bool] | None = None
+    may_fail: bool = False
+    """True if the next syntaxes are tried where this one has no value."""
+
+
 class _Value:
     """The search for the value of one name."""
 
@@ -143,74 +159,50 @@ class _Value:
         self.name = name
         self.is_password: bool = name.kind == PASSWORD
 
-    def find(self) -> tuple[int, int] | None:
+    def find(self) -> Place | None:
         """Return where the value is; None if there is none, or it is no secret."""
-        text, end = self.text, self.end
-        following = text[end : end + 1]
-        if following == "\x1e":
-            return self._keyed(end + 1)
-        if following == "(":
-            return self._argument(end + 1)
-        if following == "<" and (found := syntax.NEXT_ELEMENT.match(text, end)) is not None:
-            return self._literal(*found.span("value"))
-        if following == ">" or (following in "\"'\\ " and ">" in text[end : end + 84]):
-            found = syntax.ELEMENT.match(text, end) if self._is_in_tag() else None
-            if found is not None:
-                return self._literal(*found.span("value"))
-        found = syntax.VALUE_FIELD.match(text, end)
-        if found is not None and (following != "\x1f" or self._is_name_field()):
-            at = found.end()
-            if text[at - 1] == "\x1e":
-                return self._keyed(at)
-            return self._quoted(at) or self._wide(at)
-        found = syntax.VALUE_OPTION.match(text, end) if following == " " else None
-        if found is not None:
-            return self._option_at(found.end())
-        found = self._value_before() if text[self.start - 1 : self.start] in "\"'\x1e" else None
-        if found is not None:
-            return found
-        if text[self.start] == "-":
-            return self._option()
-        if following in "\"'`\\]":
-            found = syntax.BLOCK_DEFAULT.match(text, end) or syntax.FILLED.match(text, end)
-            if found is not None:
-                return self._quoted(found.end())
-        found = syntax.PAIR.match(text, end)
-        if found is not None:
-            return self._pair(found.end())
-        found = syntax.MORE_TARGETS.match(text, end) if following == "," else None
-        if found is not None:
-            return self._of_several(found.end())
-        found = syntax.FALLBACK.match(text, end)
-        if found is not None:
-            return self._quoted(found.end())
-        found = syntax.OPERATOR.match(text, end)
-        if found is None:
-            return self._next_line() or self._spaced() or self._before() or self._in_sentence()
-        if found["said"]:
-            of = (found["of"] or found["of_it"] or "").lower().split()
-            if not HARMLESS_AFTER.isdisjoint(of) and not self.name.is_foreign:
-                return None
-            direct = self._spaced() if of else None
-            if direct is None and not self.name.is_strong:
-                string, word = self._string(found.end()), syntax.NARROW.match(text, found.end())
-                return (
-                    self._checked_span(*string[:2], is_mixed) if string is not None else self._checked(word, is_mixed)
-                )
-            return direct or self._quoted(found.end()) or self._said(found.end()) or self._in_sentence()
+        following = self.text[self.end : self.end + 1]
+        for form in self.forms:
+            if form.follows and (not following or following not in form.follows):
+                continue
+            found = form.pattern.match(self.text, self.end)
+            if found is not None and (form.applies is None or form.applies(self)):
+                place = form.read(self, found.end()) if form.read is not None else self._literal(*found.span("value"))
+                if place is not None or not form.may_fail:
+                    return place
+        operator = syntax.OPERATOR.match(self.text, self.end)
+        if operator is not None:
+            return self._stated(operator)
+        return self._next_line() or self._spaced() or self._before() or self._in_sentence()
+
+    def _stated(self, found: re.Match[str]) -> Place | None:
+        """A value after a sign or a word that says what the name is."""
         if found["cell"]:
             return self._cell(found.end())
-        return self._assigned(found)
+        if not found["said"]:
+            return self._assigned(found)
+        of = (found["of"] or found["of_it"] or "").lower().split()
+        if not HARMLESS_AFTER.isdisjoint(of) and not self.name.is_foreign:
+            return None
+        direct = self._spaced() if of else None
+        if direct is None and not self.name.is_strong:
+            return self._option_at(found.end(), is_mixed)
+        return direct or self._quoted(found.end()) or self._said(found.end()) or self._in_sentence()
+
+    def _field_at(self, at: int) -> Place | None:
+        """A value in a field beside that of the name."""
+        return self._keyed(at) if self.text[at - 1] == "\x1e" else self._quoted(at) or self._wide(at)
 
     # Where the value stands
 
-    def _keyed(self, at: int) -> tuple[int, int] | None:
+    def _keyed(self, at: int) -> Place | None:
         """A value of the record itself."""
-        return self._literal(at, at + len(re.split(r"[\x1e\x1f]", self.text[at : at + LONGEST_VALUE], maxsplit=1)[0]))
+        rest = self.text[at : at + syntax.LONGEST_VALUE]
+        return self._literal(at, at + len(re.split(r"[\x1e\x1f]", rest, maxsplit=1)[0]))
 
-    def _argument(self, at: int) -> tuple[int, int] | None:
+    def _argument(self, at: int) -> Place | None:
         """The string that a call gets: setPassword("…"), PASSWORD('…')."""
-        own, found = self.text[self.start : self.end].rpartition(".")[2], self._string(at)
+        own, found = self.text[self.start : self.end].rpartition(".")[2], syntax.read_string(self.text, at)
         if found is None or not self.name.is_strong:
             return None
         start, stop, _ = found
@@ -223,22 +215,29 @@ class _Value:
         return "<" in before and ">" not in before.rpartition("<")[2]
 
     def _is_name_field(self) -> bool:
-        """True if a string of the record is called a name, so that what is called a value belongs to it."""
+        """True unless a string of the record follows of which nothing says that it belongs to the name."""
+        if self.text[self.end : self.end + 1] != "\x1f":
+            return True
         before = self.text[max(0, self.start - 90) : self.start].lower()
         if before.endswith("/"):  # a path of names
             before = before.rstrip("abcdefghijklmnopqrstuvwxyz0123456789_./-")
         return before.endswith(("\x1f", "name\x1e", "key\x1e"))
 
-    def _value_before(self) -> tuple[int, int] | None:
+    def _value_before(self, _: int) -> Place | None:
         """A value of a field beside that of the name, before it."""
+        if self.text[self.start - 1 : self.start] not in ('"', "'", "\x1e"):
+            return None
         first = max(0, self.start - 280)
         before = self.text[first : self.start]
         found = syntax.VALUE_BEFORE.search(before) if "alue" in before else None
         return self._literal(first + found.start("value"), first + found.end("value")) if found is not None else None
 
-    def _option(self) -> tuple[int, int] | None:
+    def _is_option(self) -> bool:
+        return self.text[self.start] == "-"
+
+    def _option(self, end: int) -> Place | None:
         """The value of an option of a command: --password X, --password=X, -storepass X."""
-        text, end = self.text, self.end
+        text = self.text
         listed = syntax.PAIR.match(text, end)
         if listed is not None:
             return self._option_at(listed.end())
@@ -250,14 +249,14 @@ class _Value:
             return None
         return self._option_at(at)
 
-    def _option_at(self, at: int) -> tuple[int, int] | None:
-        string, word = self._string(at), syntax.NARROW.match(self.text, at)
+    def _option_at(self, at: int, accept: Callable[[str], bool] | None = None) -> Place | None:
+        string, word = syntax.read_string(self.text, at), syntax.NARROW.match(self.text, at)
         place = string[:2] if string is not None else word.span() if word is not None else (at, at)
-        return self._checked_span(*place, is_word_secret if self.name.is_strong else is_odd)
+        return self._checked_span(*place, accept or (is_word_secret if self.name.is_strong else is_odd))
 
-    def _pair(self, at: int) -> tuple[int, int] | None:
+    def _pair(self, at: int) -> Place | None:
         """Two strings with a comma between them: a pair, or two names of a list."""
-        found = self._string(at)
+        found = syntax.read_string(self.text, at)
         if found is None:
             return None
         start, stop, behind = found
@@ -269,7 +268,7 @@ class _Value:
             return self._literal(start, stop)
         return (start, stop) if self.name.is_strong and looks_secret(value) else None
 
-    def _next_line(self) -> tuple[int, int] | None:
+    def _next_line(self) -> Place | None:
         """A value that is alone on the next line."""
         found = syntax.NEXT_LINE.match(self.text, self.end)
         if found is None:
@@ -281,7 +280,7 @@ class _Value:
             return self._checked_span(*found.span("value"), accept) if accept is not None else None
         return self._checked_span(*found.span("value"), is_word_secret if is_list and self.name.is_strong else is_odd)
 
-    def _spaced(self) -> tuple[int, int] | None:
+    def _spaced(self) -> Place | None:
         """A value after nothing but a space: PASSWORD 'x', ENV PASSWORD x, password Qx7…"""
         before = self.text[max(0, self.start - 60) : self.start]
         is_set = syntax.SETS.search(before.rpartition("\n")[2]) is not None
@@ -298,7 +297,7 @@ class _Value:
             return self._checked(syntax.NARROW.match(self.text, at), accept) if not is_place else None
         if self.text[at : at + 1] == "-" or (gap[0][0] == "," and not self.is_password):
             return None
-        string = self._string(at)
+        string = syntax.read_string(self.text, at)
         if string is not None:
             is_sql = is_constant or syntax.SQL_BEFORE.search(before) is not None
             return self._checked_span(*string[:2], is_word_secret if is_sql else is_odd)
@@ -311,14 +310,14 @@ class _Value:
         )
         return self._checked(word, is_odd if self.is_password and (is_line or is_set) else is_mixed)
 
-    def _before(self) -> tuple[int, int] | None:
+    def _before(self) -> Place | None:
         """A value before its name: use X as the password."""
         first = max(0, self.start - 120)
         found = syntax.AS.search(self.text[first : self.start])
         accept = is_odd if self.name.is_strong else is_mixed
         return self._checked_span(first + found.start(1), first + found.end(1), accept) if found is not None else None
 
-    def _cell(self, at: int) -> tuple[int, int] | None:
+    def _cell(self, at: int) -> Place | None:
         """The next cell of a table."""
         found = syntax.CELL.match(self.text, at)
         line = self.text[max(0, self.start - 60) : self.start].rpartition("\n")[2]
@@ -328,7 +327,7 @@ class _Value:
         is_sure = self.is_password and found["last"] is None
         return self._checked_span(*found.span("value"), is_word_secret if is_sure else is_odd)
 
-    def _said(self, at: int) -> tuple[int, int] | None:
+    def _said(self, at: int) -> Place | None:
         """A value in a sentence: the password is X."""
         if self.text[at : at + 1] in ("\r", "\n"):
             found = syntax.NEXT_LINE.match(self.text, at)
@@ -339,7 +338,7 @@ class _Value:
         word = syntax.NARROW.match(self.text, at)
         return self._checked(word, is_said_secret) if word is not None and self._ends_sentence(word) else None
 
-    def _in_sentence(self) -> tuple[int, int] | None:
+    def _in_sentence(self) -> Place | None:
         """The first value behind the name, whatever words for "is" and "of the database" are between.
 
         What ends a word in English may be code, so there it has to look as few things but passwords do.
@@ -356,7 +355,7 @@ class _Value:
     def _ends_sentence(self, word: re.Match[str]) -> bool:
         return self.text[word.end() : word.end() + 1] in ("", *"\n\r\x1e\x1f\"',;)") or word[0][-1] in ".!?"
 
-    def _assigned(self, operator: re.Match[str]) -> tuple[int, int] | None:
+    def _assigned(self, operator: re.Match[str]) -> Place | None:
         """The value after an operator: a string, the rest of a line, or something in code."""
         text, at = self.text, operator.end()
         if text[max(0, self.start - 6) : self.start].rstrip(" \t").endswith(","):
@@ -368,7 +367,7 @@ class _Value:
             return found
         wrapper = syntax.WRAPPER.match(text, at)
         if wrapper is not None:
-            string = self._string(wrapper.end())
+            string = syntax.read_string(self.text, wrapper.end())
             if string is None:
                 return None
             value = text[string[0] : string[1]]
@@ -383,7 +382,7 @@ class _Value:
             return self._literal(*block.span("value"))
         opener = text[self.start - 1 : self.start]
         if opener in ("'", '"') and text[self.end] not in "\"'":  # the string is "name: value"
-            stop = text.find(opener, at, at + LONGEST_LINE)
+            stop = text.find(opener, at, at + syntax.LONGEST_LINE)
             whole = self._literal(at, stop - (text[stop - 1] == "\\")) if stop > at else None
             if whole is not None and "\n" not in text[at:stop]:
                 return whole
@@ -392,7 +391,7 @@ class _Value:
             return self._wide(at)
         return self._bare(at)
 
-    def _of_several(self, at: int) -> tuple[int, int] | None:
+    def _of_several(self, at: int) -> Place | None:
         """The value of this name in an assignment to several: USER, PASSWORD = "…", "…"."""
         targets = syntax.TARGETS.search(self.text[max(0, self.start - 180) : self.start])
         for _ in range(targets["names"].count(",") if targets is not None else 0):
@@ -402,40 +401,24 @@ class _Value:
 
     # What the value is
 
-    def _string(self, at: int) -> tuple[int, int, int] | None:
-        """Return where a string begins and ends, and where its quotes end."""
-        opening = syntax.OPENING.match(self.text, at)
-        if opening is None:
-            return None
-        start, quote = opening.end(), opening["quote"]
-        closing = opening["slashes"] + syntax.CLOSERS.get(quote, quote)
-        limit = start + (LONGEST_VALUE if len(quote) == 3 else LONGEST_LINE)
-        stop = self.text.find(closing, start, limit)
-        while stop > start and not opening["slashes"] and self.text[stop - 1] == "\\" and self.text[stop - 2] != "\\":
-            stop = self.text.find(closing, stop + 1, limit)
-        inside = self.text[start:stop] if stop >= 0 else ""
-        if stop <= start or "\x1e" in inside or "\x1f" in inside or ("\n" in inside and len(quote) < 3):
-            return None
-        return start, stop, stop + len(closing)
-
-    def _joined(self, at: int) -> tuple[int, int] | None:
+    def _joined(self, at: int) -> Place | None:
         """A string, with those that are added to it."""
-        found, string = self._quoted(at), self._string(at)
+        found, string = self._quoted(at), syntax.read_string(self.text, at)
         if found is None or string is None:
             return found
         for _ in range(20):
             glue = syntax.GLUE.match(self.text, string[2])
-            more = self._string(glue.end()) if glue is not None else None
+            more = syntax.read_string(self.text, glue.end()) if glue is not None else None
             if more is None:
                 break
             string = more
         return found[0], max(found[1], string[1])
 
-    def _quoted(self, at: int) -> tuple[int, int] | None:
-        found = self._string(at)
+    def _quoted(self, at: int) -> Place | None:
+        found = syntax.read_string(self.text, at)
         return self._literal(*found[:2]) if found is not None else None
 
-    def _literal(self, start: int, stop: int) -> tuple[int, int] | None:
+    def _literal(self, start: int, stop: int) -> Place | None:
         value = self.text[start:stop]
         inner = value.strip()
         start += len(value) - len(value.lstrip())
@@ -465,7 +448,7 @@ class _Value:
         """True for a variable of an environment that is set: NAME=value, without blanks, is no line of code."""
         return self.text[self.start : self.end].isupper() and self.text[self.end : at] == "="
 
-    def _wide(self, at: int) -> tuple[int, int] | None:
+    def _wide(self, at: int) -> Place | None:
         """A value up to the next space, or up to what ends a part of an address or of a list of settings."""
         in_query = syntax.QUERY_BEFORE.search(self.text[max(0, self.start - 24) : self.start]) is not None
         pattern = syntax.NARROW if in_query or self.text[at - 1] != "=" else syntax.WIDE
@@ -473,13 +456,13 @@ class _Value:
         accept = is_word_secret if self.name.is_strong or is_constant else self._is_bare
         return self._checked(pattern.match(self.text, at), accept)
 
-    def _bare(self, at: int) -> tuple[int, int] | None:
+    def _bare(self, at: int) -> Place | None:
         """A value without quotes that may be code: the rest of a line of a configuration, or a value that is none."""
         text = self.text
         line = text.rfind("\n", 0, self.start) + 1
         lead = text[max(line, self.start - 160) : self.start].rpartition("\x1f")[2].rpartition("\x1e")[2]
-        stop = text.find("\n", at, at + LONGEST_LINE)
-        stop = stop if stop >= 0 else min(len(text), at + LONGEST_LINE)
+        stop = text.find("\n", at, at + syntax.LONGEST_LINE)
+        stop = stop if stop >= 0 else min(len(text), at + syntax.LONGEST_LINE)
         rest = re.split(r"[\x1e\x1f\r]|[ \t]#[ \t]|\\n", text[at:stop], maxsplit=1)[0].rstrip()
         is_line = syntax.LINE_LEAD.fullmatch(lead) is not None
         narrow = syntax.NARROW.match(text, at)
@@ -519,9 +502,26 @@ class _Value:
         is_hyphened = "-" in value and value.replace("-", "").isalnum()  # no code
         return is_bare_secret(value, is_password=self.is_password) or (is_hyphened and is_odd(value))
 
-    def _checked(self, found: re.Match[str] | None, accept: Callable[[str], bool]) -> tuple[int, int] | None:
+    def _checked(self, found: re.Match[str] | None, accept: Callable[[str], bool]) -> Place | None:
         return self._checked_span(*found.span(), accept) if found is not None else None
 
-    def _checked_span(self, start: int, stop: int, accept: Callable[[str], bool]) -> tuple[int, int] | None:
+    def _checked_span(self, start: int, stop: int, accept: Callable[[str], bool]) -> Place | None:
         value = self.text[start:stop].rstrip(syntax.TRAILING)
         return (start, start + len(value)) if value and accept(value) else None
+
+    forms: ClassVar[tuple[_Form, ...]] = (
+        _Form("\x1e", re.compile("\x1e"), _keyed),
+        _Form("(", re.compile(r"\("), _argument),
+        _Form("<", syntax.NEXT_ELEMENT),
+        _Form(">\"'\\ ", syntax.ELEMENT, applies=_is_in_tag),
+        _Form("", syntax.VALUE_FIELD, _field_at, _is_name_field),
+        _Form(" ", syntax.VALUE_OPTION, _option_at),
+        _Form("", _ANY, _value_before, may_fail=True),
+        _Form("", _ANY, _option, _is_option),
+        _Form("\"'`\\]", syntax.BLOCK_DEFAULT, _quoted),
+        _Form("\"'`\\]", syntax.FILLED, _quoted),
+        _Form("", syntax.PAIR, _pair),
+        _Form(",", syntax.MORE_TARGETS, _of_several),
+        _Form("", syntax.FALLBACK, _quoted),
+    )
+    """The syntaxes, in the order in which they are tried; what a sign or a word assigns comes after them."""

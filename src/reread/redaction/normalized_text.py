@@ -48,16 +48,20 @@ _IGNORABLE = (
 )
 """All of category Cf, and all that Unicode calls ignorable by default: joiners, marks of direction, variants, tags."""
 _COMBINING = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_SPACES, _WIDE = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000", "\uff01-\uff5e"
+_CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x9f"
+_UNSEEN = re.compile(f"[{_CONTROL}{_IGNORABLE}{_COMBINING}{_SPACES}{_WIDE}]")
+"""The first character of all such text."""
+_PRINTED = bytes((9, 10, 13, *range(32, 127)))
 _STRING_BODY = "[^\x07\x1b\x80-\x9f\n\x1e\x1f]{0,2048}"
 _INVISIBLE = re.compile(
     "(?P<nothing>(?:(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     f"|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f]){_STRING_BODY}(?:\x07|\x1b\\\\|\x9c)"
-    f"|\x1b[ -/]{{1,4}}[0-~]|\x1b[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x9f{_IGNORABLE}{_COMBINING}])+)"
-    "|(?P<space>[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])|(?P<wide>[\uff01-\uff5e])"
+    f"|\x1b[ -/]{{1,4}}[0-~]|\x1b[0-~]|[{_CONTROL}{_IGNORABLE}{_COMBINING}])+)"
+    f"|(?P<space>[{_SPACES}])|(?P<wide>[{_WIDE}])"
 )
 """Text that a terminal does not print (colours, links, other commands) or that has no width; spaces, wide letters."""
 _OVERSTRUCK = re.compile("[^\n\x08\x1e\x1f]\x08")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1b\x7f]")
 _FULL_WIDTH = 0xFEE0
 _LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:(?<!\\)\\++r)?(?<!\\)\\++n)[ \t]*+(?:\d{1,7}[→:|\t])?"
 _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
@@ -184,7 +188,8 @@ def joined_words(text: str) -> Iterator[NormalizedText]:
 
 def visible(text: str) -> NormalizedText | None:
     """Return the text as one sees it: without what is not printed or has no width; None if it has none of that."""
-    if text.isascii() and _CONTROL.search(text) is None:
+    others = text.encode("utf-8", "replace").translate(None, _PRINTED)  # each is looked at once: most texts have few
+    if not others or not any(map(_UNSEEN.match, set(others.decode()))):
         return None
     view = _substitute(text, _OVERSTRUCK, lambda _: "") if "\x08" in text else None
     shown = _substitute(view.text if view is not None else text, _INVISIBLE, _as_seen)

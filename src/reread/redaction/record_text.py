@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from reread.redaction.secret_names import read_name
-from reread.redaction.spans import Replacement, Span, new_text
+from reread.redaction.spans import Replacement, Span, edit, new_text
 
 BETWEEN, AFTER_KEY, LINE = "\x1f", "\x1e", "\n"
 """The separators of strings, of a key and its value, and of the strings of a list, often the lines of a text."""
@@ -96,9 +96,7 @@ class RecordText:
         keys: list[tuple[dict[Any, Any], str, str]] = []
         for n, changes in edits.items():
             container, key, is_key = self._places[n]
-            text = key if is_key else str(container[key])
-            for start, end, new in reversed(changes):
-                text = text[:start] + new + text[end:]
+            text = edit(key if is_key else str(container[key]), changes)
             if is_key:
                 keys.append((container, key, text))
             else:

@@ -16,7 +16,7 @@ from reread.redaction.findings import masked_context
 from reread.redaction.omissions import Omission, leave_out
 from reread.redaction.record_text import RecordText
 from reread.redaction.scan import SecretScanner
-from reread.redaction.spans import PERSONAL, Replacement, Span, leaves, new_text, replace_spans
+from reread.redaction.spans import PERSONAL, Replacement, Span, edit, leaves, new_text, replace_spans
 from reread.redaction.vendors import keyword_regex
 
 MARK = b"content_block_delta"
@@ -51,10 +51,7 @@ class StreamedText:
                 edits.setdefault(n, []).append((start, end, new))
                 new, n = "", n + 1
         for n, changes in edits.items():
-            text = self.pieces[n]
-            for start, end, new in reversed(changes):
-                text = text[:start] + new + text[end:]
-            yield *self.places[n], text
+            yield *self.places[n], edit(self.pieces[n], changes)
 
 
 class DeltaJoiner:

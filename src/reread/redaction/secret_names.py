@@ -91,24 +91,10 @@ _KEYS = frozenset(
 )
 """The words before "key" in the name of a secret one."""
 _OTHER_SECRETS = frozenset(
-    (
-        ("connection", "string"),
-        ("otp", "seed"),
-        ("seed", "phrase"),
-        ("recovery", "phrase"),
-        ("session", "id"),
-        ("session", "key"),
-        ("session", "cookie"),
-        ("auth", "cookie"),
-        ("access", "code"),
-        ("auth", "code"),
-        ("security", "code"),
-        ("pin", "code"),
-        ("one", "time", "code"),
-        ("recovery", "code"),
-        ("backup", "code"),
-        ("secret", "key", "base"),
-    )
+    tuple(name.split("-"))
+    for name in """connection-string otp-seed seed-phrase recovery-phrase session-id session-key session-cookie
+    auth-cookie access-code auth-code security-code pin-code one-time-code recovery-code backup-code
+    secret-key-base""".split()
 )
 _WEAK = frozenset("auth pin otp pw sessionid sid pass".split())
 """Words that are the name of a secret only if the value looks like one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -66,6 +66,13 @@ def replace_spans(text: str, spans: Iterable[Span], replacement: Replacement) ->
             pieces += (text[done : span.start], new)
             done = span.end
     return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def edit(text: str, changes: Sequence[tuple[int, int, str]]) -> str:
+    """Return a text with parts of it replaced: where each begins and ends, in order, and what comes there."""
+    for start, end, new in reversed(changes):
+        text = text[:start] + new + text[end:]
+    return text
 
 
 class SpanSet:

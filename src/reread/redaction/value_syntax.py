@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+LONGEST_VALUE = 4_096
+LONGEST_LINE = 400
 CLOSING = r"(?:\\{0,8}[\"'`”’]|[)\]*]){0,5}[ \t]{0,12}"
 """Text between a name and the sign that assigns its value: the end of a string, an index, emphasis."""
 IS = (
@@ -163,3 +165,20 @@ def is_in_code(text: str, start: int, stop: int) -> bool:
     above = text[max(0, start - 200) : max(0, start - 1)].rpartition("\n")[2]
     below = text[stop + 1 : stop + 200].partition("\n")[0]
     return any(CODE_LINE.search(near) is not None for near in (above, below))
+
+
+def read_string(text: str, at: int) -> tuple[int, int, int] | None:
+    """Return where a string begins and ends, and where its quotes end."""
+    opening = OPENING.match(text, at)
+    if opening is None:
+        return None
+    start, quote = opening.end(), opening["quote"]
+    closing = opening["slashes"] + CLOSERS.get(quote, quote)
+    limit = start + (LONGEST_VALUE if len(quote) == 3 else LONGEST_LINE)
+    stop = text.find(closing, start, limit)
+    while stop > start and not opening["slashes"] and text[stop - 1] == "\\" and text[stop - 2] != "\\":
+        stop = text.find(closing, stop + 1, limit)
+    inside = text[start:stop] if stop >= 0 else ""
+    if stop <= start or "\x1e" in inside or "\x1f" in inside or ("\n" in inside and len(quote) < 3):
+        return None
+    return start, stop, stop + len(closing)

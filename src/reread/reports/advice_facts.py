@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -101,22 +102,22 @@ def advice_sessions(tally: Tally) -> list[AdviceSession]:
     failures: dict[str, list[Row]] = {}
     for call in tally.items(CALLS, CALL, (), priced=SHARES, where=f"state IN ('{FAILED}', '{DENIED}')"):
         failures.setdefault(call["path"], []).append(call)
-    used: dict[str, set[tuple[str, str]]] = {}
-    for kind, column in ((TOOL, "tool"), (SKILL, "skill")):
-        for path, name in rows(f"SELECT DISTINCT path, {column} FROM {CALLS} WHERE {column} <> ''"):
-            used.setdefault(path, set()).add((kind, name))
-    runs: dict[str, dict[str, int]] = {}
-    for path, command, count in rows(
+
+    def by_first(sql: str) -> dict[Any, list[Any]]:
+        """Return the rest of each row of a query by its first value."""
+        found: dict[Any, list[Any]] = defaultdict(list)
+        for first, *rest in rows(sql):
+            found[first].append(tuple(rest))
+        return found
+
+    names = (f"SELECT DISTINCT path, '{kind}', {kind} FROM {CALLS} WHERE {kind} <> ''" for kind in (TOOL, SKILL))
+    used = by_first(" UNION ALL ".join(names))
+    runs = by_first(
         f"SELECT path, command, count(*) FROM {CALLS} WHERE command <> '' AND state IN ('{DONE}', '{FAILED}')"
         " GROUP BY path, command"
-    ):
-        runs.setdefault(path, {})[command] = count
-    typed: dict[int, list[str]] = {}
-    for file, command in rows("SELECT file, command FROM typed WHERE command <> ''"):
-        typed.setdefault(file, []).append(command)
-    loaded: dict[int, list[tuple[str, str, int | None]]] = {}
-    for file, *what in rows("SELECT file, kind, name, chars FROM loaded"):
-        loaded.setdefault(file, []).append((what[0], what[1], what[2]))
+    )
+    typed = by_first("SELECT file, command FROM typed WHERE command <> ''")
+    loaded = by_first("SELECT file, kind, name, chars FROM loaded")
     memory: dict[int, str] = dict(rows("SELECT file, text FROM memory WHERE text <> ''"))
     costs = _picos_per_token(tally)
     sql = f"SELECT path, min(time), max(time) FROM {RESPONSES} WHERE time IS NOT NULL GROUP BY path"
@@ -128,11 +129,11 @@ def advice_sessions(tally: Tally) -> list[AdviceSession]:
             title=title,
             project=project or "",
             path=known_path(path),
-            used=used.get(path, set()),
-            runs=runs.get(path, {}),
+            used=set(used[path]),
+            runs=dict(runs[path]),
             failures=failures.get(path, []),
-            commands=typed.get(file, []),
-            loaded=loaded.get(file, []),
+            commands=[command for (command,) in typed[file]],
+            loaded=loaded[file],
             memory=memory.get(file, ""),
             picos_per_token=costs.get(path, 0),
             times=times.get(path),

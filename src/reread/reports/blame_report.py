@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -208,8 +207,3 @@ def _blamed(number: int, text: str, origin: LineOrigin | None) -> BlamedLine:
         time=parse_json_time(version.time) if version.time else None,
         evidence="session",
     )
-
-
-def line_value(line: BlamedLine) -> dict[str, Any]:
-    """Return a line as JSON."""
-    return msgspec.structs.asdict(line)

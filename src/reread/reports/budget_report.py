@@ -177,8 +177,3 @@ def budget_state(budget: Budget, start: datetime, end: datetime, used: Row, cloc
         forecast_usd=spent / over if over >= SURE else None,
         lower_bound=used.lower_bound,
     )
-
-
-def budget_value(state: Budget) -> dict[str, Any]:
-    """Return a budget as JSON values."""
-    return msgspec.to_builtins(state)

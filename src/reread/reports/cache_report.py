@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from reread.accounting.prices import current_prices
 from reread.base.choices import CacheGrouping
-from reread.base.text import split_names
 from reread.facts.clock import PERIODS
 from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
-from reread.facts.store import FactStore, answered
+from reread.facts.store import FactStore
 from reread.facts.views import BREAKS, RESPONSES, session_titles
 from reread.reports.report import CACHE_BREAKS, SHARE, TOKENS, Report, ReportColumn, Row
-from reread.reports.tally import Figures, Measure, Money, Tally, limited
+from reread.reports.tally import Figures, Measure, Money, Tally, limited, tallied_report
 from reread.reports.usage_report import COST
 
 if TYPE_CHECKING:
@@ -66,44 +64,32 @@ def breaks_of(
     progress: Progress | None = None,
 ) -> Report:
     """Return the cache breaks of a scope."""
-    groups = tuple(dict.fromkeys(split_names(by)))
 
-    def ask(store: FactStore) -> Report:
-        unread = count_all(store, scope, progress)
-        return _report(store, scope, groups, limit, unread)
+    def report(tally: Tally, groups: tuple[str, ...], unread: Iterable[str]) -> Report:
+        written = int(tally.by((), WRITTEN).get((), {}).get("written") or 0)
+        rows, totals = tally.table(
+            groups, [BROKEN], lambda figures: break_figures(figures, written), lambda figures: (figures["tokens"],)
+        )
+        rows, hidden = limited(rows, limit, by=groups, weight=lambda row: row["tokens"])
+        return Report(
+            CACHE_BREAKS,
+            groups,
+            rows,
+            totals,
+            hidden=hidden,
+            unread=unread,
+            about={"cache_write_tokens": written},
+            titles=session_titles(tally.store),
+            columns=COLUMNS,
+        )
 
-    report = answered(ask, cache=cache)
-    report.list_items = lambda: answered(lambda store: breaks_in(store, scope, groups), cache=cache)
-    return report
+    def items(tally: Tally, groups: tuple[str, ...]) -> list[Row]:
+        return tally.items(BREAKS, ITEM, groups, priced=BREAKS)
 
+    def count(store: FactStore) -> list[str]:
+        return count_all(store, scope, progress)
 
-def breaks_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> list[Row]:
-    """Return each cache break of a scope, in the order of their sessions."""
-    count_all(store, scope)
-    tally = Tally(store, scope, current_prices())
-    tally.check(groups, GROUPS)
-    return tally.items(BREAKS, ITEM, groups, priced=BREAKS)
-
-
-def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int | None, unread: list[str]) -> Report:
-    tally = Tally(store, scope, current_prices())
-    tally.check(groups, GROUPS, "cache breaks ")
-    written = int(tally.by((), WRITTEN).get((), {}).get("written") or 0)
-    rows, totals = tally.table(
-        groups, [BROKEN], lambda figures: break_figures(figures, written), lambda figures: (figures["tokens"],)
-    )
-    rows, hidden = limited(rows, limit, by=groups, weight=lambda row: row["tokens"])
-    return Report(
-        CACHE_BREAKS,
-        groups,
-        rows,
-        totals,
-        hidden=hidden,
-        unread=unread,
-        about={"cache_write_tokens": written},
-        titles=session_titles(store),
-        columns=COLUMNS,
-    )
+    return tallied_report(scope, by, GROUPS, count, report, items, what="cache breaks ", cache=cache)
 
 
 def break_figures(found: Figures, written: int) -> Figures:

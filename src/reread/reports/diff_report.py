@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
@@ -264,15 +264,3 @@ def _compared(one: _Side, other: _Side) -> Iterable[FileDifference]:
             left=counts[0] if mine else [],
             right=counts[1] if theirs else [],
         )
-
-
-def diff_value(found: SessionDiff) -> dict[str, Any]:
-    """Return a difference as JSON."""
-    return {
-        "files": [msgspec.to_builtins(file) for file in found.files],
-        "sides": [msgspec.structs.asdict(side) for side in found.sides] if found.sides else None,
-        "beside": msgspec.to_builtins(found.beside),
-        "requests": [msgspec.structs.asdict(change) for change in found.requests]
-        if found.requests is not None
-        else None,
-    }

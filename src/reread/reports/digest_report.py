@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -185,11 +185,6 @@ def digest(
     from reread.redaction.scan import clean_struct  # loaded late: it knows all rules
 
     return clean_struct(made, redacted=True)
-
-
-def digest_value(made: Digest) -> dict[str, Any]:
-    """Return a digest as JSON values."""
-    return msgspec.to_builtins(made)
 
 
 def _when(one: DigestSession) -> float:

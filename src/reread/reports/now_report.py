@@ -114,11 +114,6 @@ def ticks_of(watch: NowWatch, stop: threading.Event) -> Iterator[set[str]]:
     return folder_ticks(watch.folders, stop, heartbeat=TICK_MS, step=STEP_MS)
 
 
-def live_value(one: LiveSession) -> dict[str, Any]:
-    """Return a running session as JSON values."""
-    return msgspec.to_builtins(one)
-
-
 class NowWatch:
     """Keeps what runs now up to date."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from reread.accounting.prices import current_prices
 from reread.base.choices import DENIED, DONE, FAILED, StatsGrouping
-from reread.base.text import split_names
 from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
@@ -19,7 +18,7 @@ from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
 from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
 from reread.reports.report import CHANGE, SECONDS, STATS, TOKENS, Report, ReportColumn, Row
-from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited
+from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited, tallied_report
 from reread.reports.usage_report import COST
 
 if TYPE_CHECKING:
@@ -122,16 +121,18 @@ def stats(
     many rows: the newest if they are in the order of time, else those that cost most, or with most calls if groups are
     of calls. What a fork copied from another session is counted once.
     """
-    groups = tuple(dict.fromkeys(split_names(by)))
     scope = Scope(*sources, **options)
 
-    def ask(store: FactStore) -> Report:
-        unread = count_all(store, scope, progress, shares=True)
-        return _report(store, scope, groups, limit, unread)
+    def report(tally: Tally, groups: tuple[str, ...], unread: Iterable[str]) -> Report:
+        return _report(tally, groups, limit, unread)
 
-    report = answered(ask, cache=cache)
-    report.list_items = lambda: answered(lambda store: calls_in(store, scope, groups), cache=cache)
-    return report
+    def items(tally: Tally, groups: tuple[str, ...]) -> list[Row]:
+        return tally.items(CALLS, ITEM, groups, priced=SHARES)
+
+    def count(store: FactStore) -> list[str]:
+        return count_all(store, scope, progress, shares=True)
+
+    return tallied_report(scope, by, GROUPS, count, report, items, cache=cache)
 
 
 def files_changed(*sources: str | os.PathLike[str] | Session, **options: Unpack[ScopeOptions]) -> list[Row]:
@@ -154,17 +155,7 @@ def files_changed(*sources: str | os.PathLike[str] | Session, **options: Unpack[
     return answered(ask)
 
 
-def calls_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> list[Row]:
-    """Return each call of a scope, in the order of their sessions."""
-    count_all(store, scope, shares=True)
-    tally = Tally(store, scope, current_prices())
-    tally.check(groups, GROUPS)
-    return tally.items(CALLS, ITEM, groups, priced=SHARES)
-
-
-def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int | None, unread: list[str]) -> Report:
-    tally = Tally(store, scope, current_prices())
-    tally.check(groups, GROUPS)
+def _report(tally: Tally, groups: tuple[str, ...], limit: int | None, unread: Iterable[str]) -> Report:
     is_whole = tally.counts(RESPONSES)  # not only some calls
     by_call = not is_whole or not set(OF_CALLS).isdisjoint(groups)
     measures = (CALLED, SHARED, WITHOUT_CALLS) if by_call else (LASTED, ANSWERED, CALLED)
@@ -173,6 +164,7 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
     rows, totals = tally.table(groups, measures, partial(_figures, unknown=unknown), _most_calls)
     rows, hidden = limited(rows, limit, by=groups, weight=lambda row: _weight(row, by_call))
     counted = _sessions(tally)
+    scope, store = tally.scope, tally.store
     is_of_all_time = scope.period == (None, None)
     about: dict[str, Any] = {
         "sessions": len(counted),

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from reread.accounting.billing import MS_PER_DAY, UNKNOWN, rates_for, to_dollars
-from reread.accounting.prices import Prices, Rates
+from reread.accounting.prices import Prices, Rates, current_prices
 from reread.base.paths import normalize_folder
+from reread.base.text import split_names
 from reread.disk.derived_cache import known_path
 from reread.disk.projects import repository_of
 from reread.errors import Misuse
@@ -17,9 +18,9 @@ from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, b
 from reread.facts.owners import file_owners
 from reread.facts.schema import COUNTS
 from reread.facts.scope import Scope
-from reread.facts.store import FactStore
+from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, CALLS, NONE, RESPONSES, SHARES, TURNS, conditions
-from reread.reports.report import Row
+from reread.reports.report import Report, Row
 
 MAIN, SUBAGENTS = "main", "subagents"
 OWNERS = ("person", "machine", "team")
@@ -257,6 +258,39 @@ class Tally:
             else:
                 money.picos, money.is_priced = _PICOS[view](rates, amounts), True
         return money
+
+
+def tallied_report(
+    scope: Scope,
+    by: str | Sequence[str],
+    known: Iterable[str],
+    count: Callable[[FactStore], Iterable[str]],
+    report: Callable[[Tally, tuple[str, ...], Iterable[str]], Report],
+    items: Callable[[Tally, tuple[str, ...]], list[Row]],
+    *,
+    what: str = "",
+    prices: Prices | None = None,
+    cache: bool = True,
+) -> Report:
+    """Return a report of a scope by groups, and let it list what its figures count.
+
+    `count` brings what it asks up to date, and returns the files that could not be read.
+    """
+    groups = tuple(dict.fromkeys(split_names(by)))
+
+    def tally(store: FactStore) -> tuple[Tally, Iterable[str]]:
+        unread = count(store)
+        found = Tally(store, scope, prices or current_prices())
+        found.check(groups, known, what)
+        return found, unread
+
+    def ask(store: FactStore) -> Report:
+        found, unread = tally(store)
+        return report(found, groups, unread)
+
+    made = answered(ask, cache=cache)
+    made.list_items = lambda: answered(lambda store: items(tally(store)[0], groups), cache=cache)
+    return made
 
 
 def combine(figures: Figures, name: str, value: Any) -> None:

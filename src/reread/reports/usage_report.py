@@ -20,7 +20,7 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reports.report import MONEY, TOKENS, USAGE, Report, ReportColumn, Row
-from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
+from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, tallied_report, total_of
 
 if TYPE_CHECKING:
     from reread.facts.scope import Source
@@ -97,23 +97,17 @@ def usage_in(
     progress: Progress | None = None,
 ) -> Report:
     """Return the tokens and cost of a scope by group, in their order."""
-    table = prices if isinstance(prices, Prices) else current_prices(prices)
-    groups = tuple(dict.fromkeys(split_names(by)))
+    names = split_names(by)
 
     def count(store: FactStore) -> set[str]:
-        wanted = {"agents": "agent" in groups, "types": "agent_type" in groups}
+        wanted = {"agents": "agent" in names, "types": "agent_type" in names}
         return count_used(store, scope, **wanted, keep_deleted=keep_deleted, progress=progress)
 
-    def ask(store: FactStore) -> Report:
-        return _report(store, scope, count(store), groups, table)
+    def items(tally: Tally, groups: tuple[str, ...]) -> list[Row]:
+        return tally.responses((*ITEM, *COUNT_NAMES), groups)
 
-    def list_responses(store: FactStore) -> list[Row]:
-        count(store)
-        return Tally(store, scope, table).responses((*ITEM, *COUNT_NAMES), groups)
-
-    report = answered(ask, cache=cache)
-    report.list_items = lambda: answered(list_responses, cache=cache)
-    return report
+    table = prices if isinstance(prices, Prices) else current_prices(prices)
+    return tallied_report(scope, by, GROUPS, count, _report, items, prices=table, cache=cache)
 
 
 def usage_totals(*scopes: Scope) -> list[Row]:
@@ -143,9 +137,7 @@ def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None,
     return report
 
 
-def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str, ...], prices: Prices) -> Report:
-    tally = Tally(store, scope, prices)
-    tally.check(groups, GROUPS)
+def _report(tally: Tally, groups: tuple[str, ...], unread: Iterable[str]) -> Report:
     rows, totals = tally.table(groups, [USED], usage_figures)
     is_reported = totals.reported_cost_usd is not None
     return Report(
@@ -153,9 +145,9 @@ def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str,
         groups,
         rows,
         totals,
-        unread=sorted(unread),
+        unread=unread,
         known=tally.known(RESPONSES, ("project", "model")),
-        about={"prices": prices.table.as_of, "comparison": _compare(tally) if is_reported else None},
+        about={"prices": tally.prices.table.as_of, "comparison": _compare(tally) if is_reported else None},
         columns=(*COLUMNS, REPORTED, replace(COST, short="computed")) if is_reported else (*COLUMNS, COST),
         optional=OPTIONAL,
     )

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from reread.base import gc_pause
 from reread.disk.sources import FileSource, file_fingerprint, is_being_written
-from reread.disk.states import stat_transcript
+from reread.disk.transcript_file import stat_transcript
 from reread.errors import NotFound, RereadError
 from reread.reader import schema
 from reread.reader.session_view import SessionView

@@ -17,7 +17,7 @@ from reread.reader.review_view import CommitReview, review_commits
 from reread.render.file_listing import project_path
 from reread.render.report_table import CAUSE, group_labels, label, report_value
 from reread.reports.advice_report import advice_value, advise
-from reread.reports.budget_report import budget_value, budgets
+from reread.reports.budget_report import budgets
 from reread.reports.cache_report import cache_breaks
 from reread.reports.cost_parts import PART_NAMES, behind_part, cost_parts
 from reread.reports.report import CALL, PROJECT, SHARE, TIME, Report, ReportColumn, Row
@@ -225,7 +225,7 @@ def _advice(library: SessionLibrary, query: Query) -> dict[str, Any]:
 def _budgets(library: SessionLibrary, query: Query) -> dict[str, Any]:
     """Return the budgets that are set; those of a server are its own."""
     states = [] if query.get(GUEST) else budgets(root=library.roots, tz=query.get("tz") or None)
-    return {"budgets": list(map(budget_value, states))}
+    return {"budgets": states}
 
 
 REPORTS = {

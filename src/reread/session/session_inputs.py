@@ -11,7 +11,7 @@ from reread.catalog.resolve import LATEST, looks_like_path
 from reread.catalog.store import companions
 from reread.disk.filenames import filename_for
 from reread.disk.sources import MemorySource, Source, source_pieces
-from reread.disk.states import open_transcript
+from reread.disk.transcript_file import open_transcript
 from reread.records.decode import Record
 from reread.records.dialects import history, stored
 from reread.storage.kept_file import file_exists

@@ -21,9 +21,11 @@ type Colours = (line: DiffLine) => Token[] | null;
 interface Props extends NodeProps<DiffNode> {
   /** What stands left of a line, by its number after the change. */
   margin?(line: number | null): ReactNode;
+  /** Which change it is, if there are several of one file. */
+  of?: string;
 }
 
-export function Diff({ node, place, margin }: Props) {
+export function Diff({ node, place, margin, of }: Props) {
   useVersion(settings);
   const { cut, loadWhole } = useCut(place);
   const { sideBySide } = settings;
@@ -48,7 +50,7 @@ export function Diff({ node, place, margin }: Props) {
         count={rows.length}
         total={cut ? Math.max(cut.lines, rows.length) : undefined}
         place={place}
-        label={`changes to ${node.path ?? "a file"}`}
+        label={`changes to ${node.path ?? "a file"}${of ? ` in ${of}` : ""}`}
         loadWhole={loadWhole}
         text={() => node.hunks.flatMap(({ lines }) => lines).join("\n")}
         line={(index) => {

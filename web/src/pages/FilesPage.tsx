@@ -6,7 +6,6 @@ import { ago, exact, folder, fullTime, plural } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
-import { SearchField } from "../kit/SearchField";
 import { useCount } from "../kit/useAsync";
 import { LineCounts } from "../nodes/ChangedFiles";
 import { reportHref, sessionHref, stayAt, withPanel, type ReportRoute } from "../route";
@@ -34,8 +33,10 @@ export function FilesPage({ route }: { route: ReportRoute }) {
             <ReportFilters only={only} reports={["files"]} onChange={(changes) => change(changes)} />
           </div>
         </div>
-        <SearchField label="Part of a path" value={path} onChange={(text) => change({ path: text || null }, true)} />
-        <div aria-busy={loaded.state === "ready" && (!loaded.isCurrent || Boolean(loaded.value.pending))}>
+        <p className="search">
+          <input type="search" placeholder="Part of a path" aria-label="Part of a path" value={path} onChange={(event) => change({ path: event.target.value || null }, true)} />
+        </p>
+        <div className="found-files" aria-busy={loaded.state === "ready" && (!loaded.isCurrent || Boolean(loaded.value.pending))}>
           {loaded.state === "loading" && <Loading />}
           {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setTries(tries + 1)} />}
           {loaded.state === "ready" && <Found {...loaded.value} path={path} />}

@@ -287,7 +287,7 @@ function CommitFile({ file, index, lines, authorOf, chosen }: FileProps) {
   const place = `commit ${file.sha} ${file.path}`;
   return (
     <FileSection file={file} open={open || chosen} onToggle={() => setOpen(!open)} chosen={chosen} more={file.old_path && <PlainText className="muted" text={`was ${file.old_path}`} />}>
-      {file.nodes.map((node, at) => (node.node === "diff" ? <Diff key={at} node={node} place={`${place} ${at}`} margin={margin} /> : <NodeList key={at} nodes={[node]} place={`${place} ${at}`} />))}
+      {file.nodes.map((node, at) => (node.node === "diff" ? <Diff key={at} node={node} place={`${place} ${at}`} margin={margin} of={file.sha.slice(0, SHORT_SHA)} /> : <NodeList key={at} nodes={[node]} place={`${place} ${at}`} />))}
     </FileSection>
   );
 }

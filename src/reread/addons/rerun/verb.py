@@ -8,9 +8,16 @@ from pathlib import Path
 import click
 
 from reread.cli._exit_codes import UNDECIDED
-from reread.cli._options import json_option, merged_roots, open_whole_session, root_options, session_argument
+from reread.cli._options import (
+    json_option,
+    merged_roots,
+    open_whole_session,
+    root_options,
+    session_argument,
+    yes_option,
+)
 from reread.cli._output import print_json, print_lines, progress
-from reread.cli._paths import PathName
+from reread.cli._paths import PathName, place_option
 from reread.errors import Misuse
 
 OK, DIFFERENT = 0, 1
@@ -41,14 +48,8 @@ FILE = PathName(path_type=Path)
 @click.option("--model", metavar="MODEL", help="Ask for this model.")
 @click.option("--turns", type=click.IntRange(min=1), metavar="N", help="Play only the first N turns.")
 @click.option("--live", is_flag=True, help="Run the recorded commands in the box; asks.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option(
-    "-o",
-    "--output",
-    type=PathName(written=True, path_type=Path),
-    metavar="DIR",
-    help="Keep the transcript that is written.",
-)
+@yes_option()
+@place_option("Keep the transcript that is written.", "DIR")
 @json_option
 @root_options
 @click.pass_context
@@ -68,7 +69,7 @@ def rerun(
     turns: int | None,
     live: bool,
     yes: bool,
-    output: Path | None,
+    output: str | None,
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:

@@ -13,7 +13,6 @@ from reread.addons.team.text import withheld_notes
 from reread.errors import Misuse, NotFound
 from reread.facts.scope import ScopeOptions
 from reread.render.report_table import group_labels, report_value
-from reread.reports.budget_report import budget_value
 from reread.reports.report import Report
 
 GROUPS = ("team", "person", "machine", "model")
@@ -58,7 +57,7 @@ def team_page(given: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, A
         "since": first.isoformat(),
         "until": last.isoformat(),
         "refused": refused,
-        "budgets": [budget_value(one) for one in team.budgets()],
+        "budgets": team.budgets(),
         **values,
     }
 

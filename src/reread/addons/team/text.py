@@ -19,7 +19,6 @@ from reread.render.report_table import (
     row_labels,
 )
 from reread.render.text_table import LOUD, PLAIN, STRONG, Styled
-from reread.reports.budget_report import budget_value
 from reread.reports.report import Report
 
 WITHHELD = (
@@ -84,7 +83,7 @@ def team_digest_value(digest: TeamDigest) -> dict[str, Any]:
         "usage": report_value(digest.usage),
         "before": report_value(digest.before),
         "tables": {title: report_value(report) for title, report in digest.tables.items()},
-        "budgets": [budget_value(one) for one in digest.budgets],
+        "budgets": digest.budgets,
     }
 
 
