@@ -16,8 +16,8 @@ from making import answer, event, jsonl, printed, reply, result, system, told, u
 import reread
 from reread.base.paths import SAMPLES
 from reread.disk.sources import FileSource
-from reread.session import loader as loading
 from reread.session import fold_schema, saved_fold
+from reread.session import loader as loading
 from reread.session.fold_schema import PARTS, saved_attributes
 from reread.session.loader import Loader
 from reread.session.saved_fold import fold_path, forget_folds
