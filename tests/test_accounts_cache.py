@@ -327,6 +327,8 @@ def test_folders_are_looked_at_once_for_many_files(tree: Path, monkeypatch: pyte
         write(tree / f"projects/p{number % 4}/s{number}.jsonl", row(f"s{number}", 1))
     looked = list[str]()
     original = cache.single_state_test
-    monkeypatch.setattr(cache, "single_state_test", lambda folder: looked.append(folder) or original(folder))
+    monkeypatch.setattr(
+        cache, "single_state_test", lambda folder, around: looked.append(folder) or original(folder, around)
+    )
     assert reread.usage(root=tree).totals.responses == 44
     assert len(looked) == len(set(looked)) == 5

@@ -164,24 +164,16 @@ class KeptMarks:
     def __init__(self) -> None:
         self._copies = [str(folder) for folder in layout.archive_folders() if layout.is_archive(folder)]
         self._originals = [str(folder) for folder in layout.config_folders()]
-        self._roots: dict[str, str | None] = {}
-
-    def _root(self, folder: str) -> str | None:
-        """Return what the folder of projects that a folder is in, or is, lies in; None if it is in none."""
-        if folder not in self._roots:
-            above = (one for one in (Path(folder), *Path(folder).parents) if one.name == layout.PROJECTS)
-            self._roots[folder] = next((str(one.parent) for one in above), None)
-        return self._roots[folder]
 
     def mark(self, header: Header) -> Header:
         """Return a header that says whether its session is kept, and gone."""
-        folder = self._root(os.path.dirname(header.path))  # noqa: PTH120
-        if folder is None or header.captured:
+        _, found, name = os.path.abspath(header.path).rpartition(f"{os.sep}{layout.PROJECTS}{os.sep}")  # noqa: PTH100
+        if not found or header.captured:
             return header
         kept = not os.path.lexists(header.path)
         if not kept and not self._copies:
             return header
-        name = os.path.relpath(header.path, folder)
+        name = os.path.join(layout.PROJECTS, name)
         return msgspec.structs.replace(
             header,
             kept=kept or any(kept_path(os.path.join(copies, name)) for copies in self._copies),

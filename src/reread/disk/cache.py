@@ -69,9 +69,10 @@ class FileState(NamedTuple):
 def states_at(paths: Iterable[P]) -> Iterator[tuple[P, FileState | OSError]]:
     """Yield the states of many files as they are now, or why one cannot be told; each folder is looked at once."""
     tests: dict[str, Callable[[str], bool]] = {}
+    around: dict[str, list[str]] = {}
     for path in paths:
         folder, name = os.path.split(path)
-        test = tests.get(folder) or tests.setdefault(folder, single_state_test(folder))
+        test = tests.get(folder) or tests.setdefault(folder, single_state_test(folder, around))
         try:
             found = FileState.of(os.stat(path)) if test(name) else FileState.at(path)  # noqa: PTH116
         except OSError:

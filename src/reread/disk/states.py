@@ -207,14 +207,14 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
     return OtherStates(sorted(found.values(), key=lambda state: (state.order, state.generation, state.path)), rivals)
 
 
-def single_state_test(folder: str) -> Callable[[str], bool]:
+def single_state_test(folder: str, around: dict[str, list[str]]) -> Callable[[str], bool]:
     """Return a test for names in a folder that is looked at once: True if such a file, if it is there, has one state.
 
-    For many files this is what `other_states` says of each.
+    For many files this is what `other_states` says of each. `around` is what all folders of one listing share.
     """
     top, project, below = _parts(os.path.join(os.path.abspath(folder), "-"))  # noqa: PTH100
     below = below[:-1]
-    _, tops, _ = _around(top, is_kept=False)
+    tops = around.get(top) or around.setdefault(top, _around(top, is_kept=False)[1])
     elsewhere = _folders.look(project, tops).projects
     folders = [one for one in (os.path.join(top, project, below) for top in tops) if os.path.isdir(one)]
     names = [(one, folder_names(one[:-1])[1]) for one in folders]
