@@ -595,7 +595,8 @@ def test_reports_count_only_some_people_and_machines(
 
 FOR_GUESTS = """
 / /api/team /api/library /api/library/shown /api/events /api/search /api/reports/usage /api/reports/cost
-/api/reports/stats /api/reports/cache /api/reports/calls /api/reports/failures /api/reports/budgets /api/settings
+/api/reports/responses /api/reports/stats /api/reports/files
+/api/reports/cache /api/reports/calls /api/reports/failures /api/reports/budgets /api/settings
 /api/sessions/{key} /api/sessions/{key}/items
 /api/sessions/{key}/outline /api/sessions/{key}/calls/{index:number} /api/sessions/{key}/lines /api/sessions/{key}/place
 /api/sessions/{key}/search /api/sessions/{key}/filter /api/sessions/{key}/markdown /api/sessions/{key}/usage
