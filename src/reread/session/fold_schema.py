@@ -22,7 +22,7 @@ PARTS = {
     "_attaching": "_messages _calls_by_id _ledger",
     "_pairing": "_attaching _conversation _calls _by_id",
     "_queue": "_marks",
-    "conversation.bodies": "records read_spilled _calls _bodies _states",
+    "conversation.bodies": "records read_spilled _calls _bodies _diffs _states",
     "conversation.marks": "",
     "conversation.bodies.records": "read _kept",
 }
