@@ -714,7 +714,7 @@ def test_a_file_may_have_a_name_that_is_not_unicode(root: Path) -> None:
 
 def test_the_command_for_a_hit_does_not_take_its_session_for_an_option() -> None:
     hit = Hit(
-        session="--format=raw",
+        session="--raw",
         title="",
         project="",
         path="",

@@ -327,6 +327,13 @@ def test_the_official_client_uses_it_while_ten_sessions_are_written(tmp_path: Pa
     assert all(json.loads(line) for path in paths for line in path.read_bytes().splitlines())
 
 
+OF_VERB = {
+    "newest": ["--sort", "newest"],
+    "strict": ["--match", "all"],
+    "fixed": ["--match", "exact"],
+    "regex": ["--match", "regex"],
+}
+"""How the command line says what the library has as a flag."""
 COUNTS = "total", "with_all", "with_some", "words", "corrected", "facets"
 SAME_ANSWERS: list[tuple[str, dict[str, Any]]] = [
     ("flakey backof test", {}),
@@ -353,7 +360,7 @@ def test_library_command_line_and_agents_get_the_same_answer(query: str, options
     library = reread.search(query, root=SAMPLES, limit=15, **given)
     wanted = [(hit.session, hit.turn, hit.kind, hit.line) for hit in library]
     words = {"model": "--model", "branch": "--branch"}
-    flags = [[words[name], value] if name in words else [f"--{name}"] for name, value in options.items()]
+    flags = [[words[name], value] if name in words else OF_VERB[name] for name, value in options.items()]
     printed = CliRunner().invoke(
         main, ["search", "--root", str(SAMPLES), "-n", "15", "--json", *chain(*flags), "--", query]
     )

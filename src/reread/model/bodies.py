@@ -95,15 +95,16 @@ class RecordedState:
 
 
 class _Body:
-    """What one record holds; each part is decoded when it is asked for."""
+    """What one record holds; each part is decoded when it is asked for, and the bytes are not kept."""
 
-    def __init__(self, record: Record, read_spilled: ReadSpilled) -> None:
-        self._record = record
+    def __init__(self, records: Records, index: int, read_spilled: ReadSpilled) -> None:
+        self._records = records
+        self._index = index
         self._read_spilled = read_spilled
 
     @cached_property
     def native(self) -> dict[str, Any]:
-        return self._record.native
+        return self._records[self._index].native
 
     @cached_property
     def content(self) -> Sequence[Block]:
@@ -127,7 +128,7 @@ class _Body:
 
     @cached_property
     def may_have_diffs(self) -> bool:
-        return b'"bashEditDiff"' in self._record.body
+        return b'"bashEditDiff"' in self._records.body(self._index)
 
 
 class Bodies:
@@ -144,7 +145,7 @@ class Bodies:
         self.of_agent = False
         """True if the records are an agent's."""
         self._calls = calls
-        self._bodies = _Recent(lambda index: _Body(self.records[index], self.read_spilled))
+        self._bodies = _Recent(lambda index: _Body(self.records, index, self.read_spilled))
         self._endings = bytearray()
         """For each record, 0 if its results were not looked at yet, else PLAINLY_DONE or SUSPECT."""
         self._states = _Recent(lambda index: RecordedState(self.records[index]), CACHED_STATES)

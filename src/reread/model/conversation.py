@@ -218,7 +218,7 @@ class Branch(msgspec.Struct, eq=False):
     @property
     def turns(self) -> list[Turn]:
         """Its turns."""
-        return list(cut_turns(self.messages, self.conversation.marks.ends))
+        return self.conversation.branch_turns(self.id)
 
     @property
     def leaf(self) -> str | None:
@@ -263,7 +263,7 @@ class Conversation:
         self.owner: ThreadOwner | None = None
         """The session's threads: they know where the agents' files are."""
         self._branches: list[Branch] = []
-        self._turns: tuple[int, list[Turn]] = (-1, [])
+        self._turns: dict[int, tuple[int, list[Turn]]] = {}
         self._rows = RowCache()
         self._requests: Requests[Request] | None = None
         self._tool_call: tuple[object, ToolCall] | None = None
@@ -276,10 +276,16 @@ class Conversation:
     @property
     def turns(self) -> list[Turn]:
         """The turns of the active branch."""
-        if self._turns[0] != len(self.records):
-            messages = self.branch_messages(self.active_branch)
-            self._turns = (len(self.records), list(cut_turns(messages, self.marks.ends)))
-        return self._turns[1]
+        return self.branch_turns(self.active_branch)
+
+    def branch_turns(self, branch: int) -> list[Turn]:
+        """Return the turns of a branch; those of the active one and of the one asked for last are kept."""
+        now, known = len(self.records), self._turns.get(branch)
+        if known is None or known[0] != now:
+            known = (now, list(cut_turns(self.branch_messages(branch), self.marks.ends)))
+            active = self.active_branch
+            self._turns = {id: turns for id, turns in self._turns.items() if id == active} | {branch: known}
+        return known[1]
 
     @property
     def requests(self) -> Requests[Request]:
