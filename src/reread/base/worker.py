@@ -26,7 +26,7 @@ Work = Callable[[Iterator[Any], Say], None]
 """The work of a process: it is given questions as they come, and says what its owner receives. It ends when they do."""
 
 
-class WorkerLost(Exception):
+class WorkerLost(OSError):
     """A process ended before it said anything, or something that nobody can read."""
 
 
