@@ -77,7 +77,8 @@ def test_a_filter_chooses_the_same_in_every_way(root: Path, name: str) -> None:
     text, sessions = VALUES[name]
     value: Any = True if not SCOPE_OPTIONS[name].metavar else text
     options = {name: value}
-    typed = [f"--{name}"] if value is True else [f"--{name}", text]
+    option = f"--{name.replace('_', '-')}"
+    typed = [option] if value is True else [option, text]
 
     def printed(verb: str, *more: str) -> Any:
         return json.loads(cli(verb, "--root", root, "--json", *more, *typed).stdout)

@@ -103,7 +103,7 @@ def scope_options(*names: str, default: str | None = None, **help: str) -> Calla
                 about |= {"multiple": not option.once, "metavar": None if name == "state" else option.metavar}
             if default is not None and name == names[0]:
                 about |= {"default": default, "show_default": True}
-            command = click.option(f"--{name}", type=type, **about)(command)
+            command = click.option(f"--{name.replace('_', '-')}", type=type, **about)(command)
         return command
 
     return add
