@@ -14,6 +14,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -294,6 +295,7 @@ ALIASES = """\
 | in signatures | stands for |
 |---|---|
 | `Folders` | `str \\| Path \\| Sequence[str \\| Path]`: one or several |
+| `AnySession` | `str \\| os.PathLike[str] \\| bytes \\| IO[bytes] \\| Session`: what `open` takes |
 | `TimeLike` | `str \\| datetime \\| date`: a time, a day, or a text such as `7d`, `yesterday` or `2026-11-09T14:30` |
 | `Source` | `str \\| os.PathLike[str]`: a session or a folder; for `usage` also bytes, a binary file or a Session |
 | `Position` | `float \\| datetime`: seconds since the start of a recording, or a time |
@@ -318,9 +320,10 @@ def reference() -> str:
         "# The library",
         "",
         "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`. `reread.value_types` has",
-        "the types that are only returned, for annotations and `isinstance`; the smaller ones are listed below what",
-        "returns them. Records are described in [the format](format.md), nodes in [extending](extending.md).",
-        "`from reread import *` leaves out `open`, to keep Python's own.",
+        "the types that are only returned, for annotations and `isinstance`; the smaller ones are in a list below what",
+        "returns them. What is (a `Block`) has what a `Block` has, and what is said. Records are described in",
+        "[the format](format.md), nodes in [extending](extending.md). `from reread import *` leaves out `open`, to",
+        "keep Python's own.",
         "",
         ALIASES,
     ]
@@ -389,9 +392,9 @@ def _item(name: str, thing: Any) -> Iterator[str]:
     rows = _public_members(thing)
     plain = [_code(member, kind) for member, kind, text in rows if not text]
     told = [f"{_code(member, kind)}: {' '.join(text.split())}" for member, kind, text in rows if text]
-    above = thing.__bases__[0].__name__
-    words = [f"**`{name}`** {_doc(thing)}"]
-    words += [f"What a `{above}` has, and:"] if above in PUBLIC and rows else []
+    above = thing.__bases__[0]
+    says_more = above.__name__ in documented() and _public_members(above)
+    words = [f"**`{name}`**", *([f"(a `{above.__name__}`)"] if says_more else []), _doc(thing)]
     words += [", ".join(plain) + "."] if plain else []
     paragraph = " ".join([*words, *told])
     yield from _listed(paragraph if len(paragraph) <= SHORT else " ".join(words))
@@ -401,6 +404,12 @@ def _item(name: str, thing: Any) -> Iterator[str]:
 def _listed(text: str) -> list[str]:
     first, *more = _wrapped(text)
     return [f"- {first}", *(f"  {line}" for line in more)]
+
+
+@cache
+def documented() -> frozenset[str]:
+    """Return the names of all that has an entry, without their modules."""
+    return frozenset(name.rpartition(".")[2] for names in ORDER.values() for name in names)
 
 
 def _code(name: str, kind: str) -> str:
@@ -423,7 +432,7 @@ def _wrapped(text: str) -> list[str]:
 def _members(thing: type) -> Iterator[tuple[str, str, str]]:
     """Yield fields, attributes, properties and methods, those of internal base classes included."""
     for base in thing.__bases__:
-        if base.__module__.startswith("reread.") and base.__name__ not in PUBLIC:
+        if base.__module__.startswith("reread.") and base.__name__ not in documented():
             yield from ((name, _with_arguments(kind, thing), text) for name, kind, text in _members(base))
     tree = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     assert isinstance(tree, ast.ClassDef)
@@ -485,9 +494,18 @@ def _type(annotation: ast.expr | None) -> str:
     return _shortened(ast.unparse(annotation))
 
 
+UNIONS = {
+    "str | Path | Sequence[str | Path]": "Folders",
+    "str | os.PathLike[str] | bytes | IO[bytes] | Session": "AnySession",
+}
+"""The names that the page has for types that many signatures repeat."""
+
+
 def _shortened(text: str) -> str:
     """A type or parameter without inner modules, and with the names that the page explains."""
-    return _INNER_MODULES.sub("", text).replace("str | Path | Sequence[str | Path]", "Folders")
+    for union, name in UNIONS.items():
+        text = text.replace(union, name)
+    return _INNER_MODULES.sub("", text)
 
 
 def _stated(node: ast.stmt | None) -> str:
