@@ -264,8 +264,8 @@ INTERNAL = {
     "Message": "bodies partial prints rows seen usage_records usage_rows",
     "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",
     "Agent": "call_id depth from_progress name_call set_lines set_meta stats",
-    "Conversation": "bodies inline_agents is_on link_agents marks messages_by_id owner request_parts set_agents "
-    "tool_call tree usage_rows",
+    "Conversation": "bodies branch_turns inline_agents is_on link_agents marks messages_by_id owner request_parts "
+    "set_agents tool_call tree usage_rows",
     "Requests": "parts",
     "Record": "envelope",
     "FileHistory": "last",
@@ -370,10 +370,9 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
     rows = _public_members(thing)
-    if thing is reread.value_types.Agent:
-        conversation = {name for name, _, _ in _public_members(reread.value_types.Conversation)}
-        rows = [row for row in rows if row[0] not in conversation]
-        yield from ("", "What a [Conversation](#value_typesconversation) has, of its own thread, and:")
+    above = thing.__bases__[0].__name__
+    if above in documented():
+        yield from ("", f"It has what a `{above}` has, and:")
     plain = [_code(name, kind) for name, kind, text in rows if not text]
     if plain:
         yield from ("", *_wrapped(", ".join(plain)))
