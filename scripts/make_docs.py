@@ -587,7 +587,7 @@ def commands() -> str:
 
 
 SEVERAL = 3
-"""An option that so many verbs have, in the same words, is explained once."""
+"""An option of so many verbs, or a column of so many tables, is explained once, if it is said in the same words."""
 
 
 def _shared_options(known: dict[str, click.Command]) -> dict[tuple[str, str], click.Parameter]:
