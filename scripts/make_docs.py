@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import collections
+import copy
 import importlib
 import inspect
 import itertools
@@ -12,6 +14,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -26,10 +29,11 @@ from reread.cli import all_verbs, headed_verbs
 from reread.cli import reread as group
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.dataset.schema import TABLES
+from reread.disk.fact_table import Column
 from reread.reader.export_formats import all_formats
 from reread.records.blocks import Block, union_members
 from reread.render.json_values import STRUCTS, VERSION, session_schema
-from reread.tools import all_tools
+from reread.tools import all_tools, nodes
 
 SESSION_ARGUMENT = """\
 A SESSION is a path, a session id or the beginning of one, or `latest`; without one, most verbs take the latest, and
@@ -290,6 +294,8 @@ ALIASES = """\
 
 | in signatures | stands for |
 |---|---|
+| `Folders` | `str \\| Path \\| Sequence[str \\| Path]`: one or several |
+| `AnySession` | `str \\| os.PathLike[str] \\| bytes \\| IO[bytes] \\| Session`: what `open` takes |
 | `TimeLike` | `str \\| datetime \\| date`: a time, a day, or a text such as `7d`, `yesterday` or `2026-11-09T14:30` |
 | `Source` | `str \\| os.PathLike[str]`: a session or a folder; for `usage` also bytes, a binary file or a Session |
 | `Position` | `float \\| datetime`: seconds since the start of a recording, or a time |
@@ -314,7 +320,8 @@ def reference() -> str:
         "# The library",
         "",
         "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`. `reread.value_types` has",
-        "the types that are only returned, for annotations and `isinstance`. Records are described in",
+        "the types that are only returned, for annotations and `isinstance`; the smaller ones are in a list below what",
+        "returns them. What is (a `Block`) has what a `Block` has, and what is said. Records are described in",
         "[the format](format.md), nodes in [extending](extending.md). `from reread import *` leaves out `open`, to",
         "keep Python's own.",
         "",
@@ -322,8 +329,10 @@ def reference() -> str:
     ]
     for title, names in ORDER.items():
         lines += [f"## {title}", ""]
-        for name in names:
-            lines += [*_entry(name, _named(name)), ""]
+        for small, several in itertools.groupby(names, lambda name: _is_small(_named(name))):
+            for name in several:
+                lines += _item(name, _named(name)) if small else [*_entry(name, _named(name)), ""]
+            lines += [""] if small else []
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -334,51 +343,95 @@ def _named(name: str) -> Any:
     return getattr(importlib.import_module(f"reread.{home}") if home else reread, own)
 
 
+MANY = 12
+"""So many members with words of their own have a table; fewer are in a list."""
+SHORT = 360
+"""A type of so many characters, about three lines, is one paragraph."""
+
+
+def _is_small(thing: Any) -> bool:
+    """True for what needs no heading: a type with few members, and a closed choice."""
+    if inspect.isclass(thing):
+        return sum(bool(text) for _, _, text in _public_members(thing)) < MANY
+    return get_origin(thing) is Literal
+
+
 def _entry(name: str, thing: Any) -> Iterator[str]:
     yield f"### {thing.__name__ if inspect.ismodule(thing) else name}"
     yield ""
-    if inspect.ismodule(thing):
-        yield _doc(thing)
-        return
     if inspect.isclass(thing):
         yield from _class(thing)
         return
-    if get_origin(thing) is Literal:
-        nodes = itertools.pairwise(ast.parse(inspect.getsource(choices)).body)
-        said = {ast.unparse(node.targets[0]): _stated(after) for node, after in nodes if isinstance(node, ast.Assign)}
-        values = ", ".join(f"`{value}`" for value in get_args(thing))
-        yield f"{said[name.removeprefix('value_types.')]} One of {values}."
-        return
-    yield "```python"
-    yield _signature(thing)
-    yield "```"
-    yield ""
+    if not inspect.ismodule(thing):
+        yield from ("```python", _signature(thing), "```", "")
     yield _doc(thing)
 
 
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
+    rows = _public_members(thing)
     above = thing.__bases__[0].__name__
-    stated = {row[0].partition("(")[0]: row for row in _members(thing)}  # a class states again what differs in it
-    rows = [row for name, row in stated.items() if not is_internal(thing, name)]
-    if above in PUBLIC and rows:
-        yield from ("", f"What a [{above}](#{above.lower()}) has, and:")
-    plain = [f"`{name}` {kind}" for name, kind, text in rows if not text]
+    if above in documented():
+        yield from ("", f"It has what a `{above}` has, and:")
+    plain = [_code(name, kind) for name, kind, text in rows if not text]
     if plain:
         yield from ("", *_wrapped(", ".join(plain)))
-    if len(plain) < len(rows):
-        yield from ("", "| name | type | what it is |", "|---|---|---|")
-        yield from (f"| `{_cell(name)}` | `{_cell(kind)}` | {_cell(text)} |" for name, kind, text in rows if text)
+    yield from ("", "| name | type | what it is |", "|---|---|---|")
+    yield from (f"| `{_cell(name)}` | `{_cell(kind)}` | {_cell(text)} |" for name, kind, text in rows if text)
+
+
+def _item(name: str, thing: Any) -> Iterator[str]:
+    """A small type as an item of a list."""
+    if get_origin(thing) is Literal:
+        nodes = itertools.pairwise(ast.parse(inspect.getsource(choices)).body)
+        said = {ast.unparse(node.targets[0]): _stated(after) for node, after in nodes if isinstance(node, ast.Assign)}
+        values = ", ".join(f"`{value}`" for value in get_args(thing))
+        yield from _listed(f"**`{name}`** {said[name.removeprefix('value_types.')]} One of {values}.")
+        return
+    rows = _public_members(thing)
+    plain = [_code(member, kind) for member, kind, text in rows if not text]
+    told = [f"{_code(member, kind)}: {' '.join(text.split())}" for member, kind, text in rows if text]
+    above = thing.__bases__[0]
+    says_more = above.__name__ in documented() and _public_members(above)
+    words = [f"**`{name}`**", *([f"(a `{above.__name__}`)"] if says_more else []), _doc(thing)]
+    words += [", ".join(plain) + "."] if plain else []
+    paragraph = " ".join([*words, *told])
+    yield from _listed(paragraph if len(paragraph) <= SHORT else " ".join(words))
+    yield from (f"    - {line}" for line in told if len(paragraph) > SHORT)
+
+
+def _listed(text: str) -> list[str]:
+    first, *more = _wrapped(text)
+    return [f"- {first}", *(f"  {line}" for line in more)]
+
+
+@cache
+def documented() -> frozenset[str]:
+    """Return the names of all that has an entry, without their modules."""
+    return frozenset(name.rpartition(".")[2] for names in ORDER.values() for name in names)
+
+
+def _code(name: str, kind: str) -> str:
+    """A member as Python states it."""
+    return f"`{name} -> {kind}`" if name.endswith(")") else f"`{name}: {kind}`"
+
+
+def _public_members(thing: type) -> list[tuple[str, str, str]]:
+    stated = {row[0].partition("(")[0]: row for row in _members(thing)}  # a class states again what differs in it
+    return [row for name, row in stated.items() if not is_internal(thing, name)]
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
+    """Lines of a page; what is code stays on its line."""
+    kept = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(kept, 118, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _members(thing: type) -> Iterator[tuple[str, str, str]]:
     """Yield fields, attributes, properties and methods, those of internal base classes included."""
     for base in thing.__bases__:
-        if base.__module__.startswith("reread.") and base.__name__ not in PUBLIC:
+        if base.__module__.startswith("reread.") and base.__name__ not in documented():
             yield from ((name, _with_arguments(kind, thing), text) for name, kind, text in _members(base))
     tree = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     assert isinstance(tree, ast.ClassDef)
@@ -392,7 +445,7 @@ def _members(thing: type) -> Iterator[tuple[str, str, str]]:
         elif isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
             name = ast.unparse(node.target)
             tag = getattr(node.value, "value", None) if name == "type" else None
-            yield name, _spelled(node.annotation, thing), _stated(after) or (f"`{tag}`" if tag else "")
+            yield name, f"Literal[{tag!r}]" if tag else _spelled(node.annotation, thing), _stated(after)
 
 
 def _spelled(annotation: ast.expr, thing: type) -> str:
@@ -437,7 +490,21 @@ _INNER_MODULES = re.compile(r"\b(?:restoring|tools|update)\.(?=[A-Z])")
 
 def _type(annotation: ast.expr | None) -> str:
     assert annotation is not None, "annotate every public attribute, so that the reference can show its type"
-    return _INNER_MODULES.sub("", ast.unparse(annotation))
+    return _shortened(ast.unparse(annotation))
+
+
+UNIONS = {
+    "str | Path | Sequence[str | Path]": "Folders",
+    "str | os.PathLike[str] | bytes | IO[bytes] | Session": "AnySession",
+}
+"""The names that the page has for types that many signatures repeat."""
+
+
+def _shortened(text: str) -> str:
+    """A type or parameter without inner modules, and with the names that the page explains."""
+    for union, name in UNIONS.items():
+        text = text.replace(union, name)
+    return _INNER_MODULES.sub("", text)
 
 
 def _stated(node: ast.stmt | None) -> str:
@@ -456,7 +523,7 @@ def _arguments(node: ast.FunctionDef, thing: type) -> str:
     for default in defaults:
         if isinstance(default, ast.Name):
             default.id = repr(getattr(sys.modules[thing.__module__], default.id))
-    return ast.unparse(node.args).removeprefix("self").removeprefix("cls").removeprefix(", ")
+    return _shortened(ast.unparse(node.args)).removeprefix("self").removeprefix("cls").removeprefix(", ")
 
 
 def _cell(text: str) -> str:
@@ -478,7 +545,7 @@ def _signature(thing: Any) -> str:
         default = parameter.default
         shown = getattr(default, "__qualname__", None) or repr(default)
         given.append(str(parameter.replace(default=parameter.empty)).replace("'", "") + _default(parameter, shown))
-    given = [_INNER_MODULES.sub("", part) for part in given]
+    given = [_shortened(part) for part in given]
     returns = f" -> {signature.return_annotation}"
     line = f"{thing.__name__}({', '.join(given)}){returns}"
     if len(line) <= 100:
@@ -496,13 +563,44 @@ def commands() -> str:
     lines = ["# The command line", "", "What `--help` says, made by `scripts/make_docs.py`.", ""]
     lines += ["```", _help(group, "reread"), "```", "", SESSION_ARGUMENT, ""]
     known = {verb: _verb(verb) for verb in all_verbs()}
+    lines += ["| for | verb | what it does |", "|---|---|---|"]
     for heading, verbs in headed_verbs().items():
-        lines += [f"| {heading} | |", "|---|---|"]
-        lines += [f"| [`{verb}`](#reread-{verb}) | {known[verb].get_short_help_str(200)} |" for verb in verbs] + [""]
-    lines += [*_exit_codes(), ""]
+        lines += [
+            f"| {heading} | [`{verb}`](#reread-{verb}) | {known[verb].get_short_help_str(200)} |" for verb in verbs
+        ]
+    lines += [""]
+    lines += [*_exit_codes(), "", "## Options of several verbs", ""]
+    lines += ["Each verb names those that it has below its own options.", ""]
+    shared = _shared_options(known)
+    common = click.Command("reread", params=[*shared.values()], add_help_option=False)
+    lines += ["```", _help(common, "reread").partition("Options:\n")[2], "```", ""]
     for verb, command in known.items():
-        lines += [f"## reread {verb}", "", "```", _help(command, f"reread {verb}"), "```", ""]
+        own = copy.copy(command)
+        own.params = [param for param in command.params if _record(param) not in shared]
+        own.add_help_option = False
+        lines += [f"## reread {verb}", "", "```", _help(own, f"reread {verb}")]
+        also = [max(param.opts, key=len) for param in command.params if _record(param) in shared]
+        if also:
+            lines += ["", *_wrapped(f"Options of several verbs: {', '.join(also)}")]
+        lines += ["```", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+SEVERAL = 3
+"""An option of so many verbs, or a column of so many tables, is explained once, if it is said in the same words."""
+
+
+def _shared_options(known: dict[str, click.Command]) -> dict[tuple[str, str], click.Parameter]:
+    """Return the options that several verbs explain in the same words, by these."""
+    options = [param for verb in known.values() for param in verb.params if isinstance(param, click.Option)]
+    count = collections.Counter(map(_record, options))
+    return {words: param for param in options if (words := _record(param)) and count[words] >= SEVERAL}
+
+
+def _record(param: click.Parameter) -> tuple[str, str] | None:
+    """Return an option and its meaning, as the help has them; None if it does not."""
+    with click.Context(group, **group.context_settings) as context:
+        return param.get_help_record(context)
 
 
 def _verb(name: str) -> click.Command:
@@ -521,7 +619,7 @@ def _exit_codes() -> Iterator[str]:
 
 def _help(command: click.Command, path: str) -> str:
     settings = group.context_settings
-    with click.Context(command, info_name=path, max_content_width=100, terminal_width=100, **settings) as context:
+    with click.Context(command, info_name=path, max_content_width=118, terminal_width=118, **settings) as context:
         return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 
@@ -559,15 +657,24 @@ def formats_page() -> str:
 
 
 def column_section() -> str:
-    """Every table with its columns."""
-    lines: list[str] = []
+    """Every table with its columns, those of several tables once."""
+    described = collections.Counter(_column_row(column) for table in TABLES.values() for column in table.columns)
+    shared = [row for row, tables in described.items() if tables >= SEVERAL]
+    head = ["| column | type | meaning |", "|---|---|---|"]
+    lines = ["### Columns of several tables", "", *head, *shared, ""]
     for table in TABLES.values():
-        lines += [f"### `{table.name}`", "", table.doc, "", "| column | type | meaning |", "|---|---|---|"]
-        for column in table.columns:
-            kind = f"{column.type}, text" if column.text else column.type
-            lines.append(f"| `{column.name}` | {kind} | {column.doc} |")
-        lines.append("")
+        rows = {column.name: _column_row(column) for column in table.columns}
+        also = ", ".join(f"`{name}`" for name, row in rows.items() if row in shared)
+        lines += [f"### `{table.name}`", "", table.doc, ""]
+        if also:
+            lines += [*_wrapped(f"With [columns of several tables](#columns-of-several-tables): {also}."), ""]
+        lines += [*head, *(row for row in rows.values() if row not in shared), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _column_row(column: Column) -> str:
+    kind = f"{column.type}, text" if column.text else column.type
+    return f"| `{column.name}` | {kind} | {column.doc} |"
 
 
 def tool_section() -> str:
@@ -577,10 +684,11 @@ def tool_section() -> str:
     for tool in sorted(known.values(), key=lambda tool: tool.names[0].lower()):
         names = ", ".join(f"`{name}`" for name in tool.names)
         lines.append(f"| {names} | {_hint(tool.input)} | {_hint(tool.result)} |")
+    lines.append("")
     for name in tool_types.__all__:
         struct = getattr(tool_types, name)
         fields = [_field(field) for field in msgspec.structs.fields(struct)]
-        lines += ["", *_wrapped(" ".join([f"**`{name}`** {_doc(struct)}", ", ".join(fields)]))]
+        lines += _listed(" ".join([f"**`{name}`** {_doc(struct)}", ", ".join(fields)]))
     return "\n".join(lines) + "\n"
 
 
@@ -611,14 +719,34 @@ def session_page() -> str:
     """The JSON of a session, type by type, from its schema."""
     schema = session_schema()
     definitions = schema["$defs"]
-    names = [struct.__name__ for struct in STRUCTS] + ["ContentBlock"]
     lines = ["# The JSON of a session", "", JSON_INTRO.format(version=VERSION), ""]
-    for name in names:
-        lines += [f"## {name}", "", definitions[name]["description"], "", *_json_fields(definitions[name]), ""]
+    session = _json_rows(definitions["SessionValue"])
+    for name in (struct.__name__ for struct in STRUCTS if struct.__name__ in HEADED):
+        rows = _json_rows(definitions[name])
+        lines += [f"## {name}", "", definitions[name]["description"], ""]
+        if name == "AgentValue":
+            also = ", ".join(f"`{field}`" for field, row in rows.items() if session.get(field) == row)
+            lines += [*_wrapped(f"As in a [SessionValue](#sessionvalue): {also}."), ""]
+            rows = {field: row for field, row in rows.items() if session.get(field) != row}
+        lines += ["| field | type | meaning |", "|---|---|---|", *rows.values(), ""]
+    small = definitions.keys() - HEADED
+    drawn = {name for name in small if hasattr(nodes, name)}
+    lines += ["## Small values", "", *_json_items(definitions, small - drawn), ""]
     lines += ["## Node", "", "How a call is drawn: each node has its type in `node`.", ""]
-    for name in sorted(definitions.keys() - {*names, "Node"}):
-        lines += [f"### {name}", "", definitions[name]["description"], "", *_json_fields(definitions[name]), ""]
+    lines += _json_items(definitions, drawn)
     return "\n".join(lines).rstrip() + "\n"
+
+
+LARGE = 7
+"""A value of the JSON with so many fields has a section of its own."""
+HEADED = {struct.__name__ for struct in STRUCTS if len(msgspec.structs.fields(struct)) >= LARGE} | {"Node"}
+
+
+def _json_items(definitions: dict[str, Any], names: set[str]) -> Iterator[str]:
+    """Yield small values as items of a list."""
+    for name in sorted(names):
+        fields = ", ".join(_json_words(definitions[name]))
+        yield from _listed(f"**`{name}`** {definitions[name]['description']} {fields}.")
 
 
 JSON_INTRO = """`reread show --json` and `reread export -f json` write one object, a [SessionValue](#sessionvalue).
@@ -635,18 +763,26 @@ reread show latest --json | jq '.calls[] | select(.state == "failed") | .title'
 ```"""
 
 
-def _json_fields(definition: dict[str, Any]) -> Iterator[str]:
-    yield "| field | type | meaning |"
-    yield "|---|---|---|"
+def _json_rows(definition: dict[str, Any]) -> dict[str, str]:
+    """Return the row of each field in a table."""
+    return {
+        name: f"| `{name}` | {_cell(_json_type(field))} | {_cell(field.get('description', ''))} |"
+        for name, field in definition["properties"].items()
+    }
+
+
+def _json_words(definition: dict[str, Any]) -> Iterator[str]:
+    """Yield each field of a node in a few words."""
     for name, field in definition["properties"].items():
-        yield f"| `{name}` | {_cell(_json_type(field))} | {_cell(field.get('description', ''))} |"
+        meaning = re.sub(r"^[A-Z](?=[a-z]* )", lambda first: first[0].lower(), field.get("description", "").rstrip("."))
+        yield f"`{name}` {_json_type(field)}" + (f" ({meaning})" if meaning else "")
 
 
 def _json_type(field: dict[str, Any]) -> str:
     """The type of a field in the words of JSON, with links to the other types."""
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return f"[{name}](#{name.lower()})" if name in HEADED else f"`{name}`"
     if "anyOf" in field:
         return " or ".join(_json_type(option) for option in field["anyOf"])
     if "enum" in field:

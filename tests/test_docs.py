@@ -257,10 +257,31 @@ def test_every_example_of_the_help_works_as_it_stands(example: str, newcomer: di
     assert done.returncode in ((0, 1, 2) if is_asked else (0, int(may_fail))), done.stderr.decode()
 
 
-@pytest.mark.parametrize("name", ["reference.md", "commands.md", "format.md", "tables.md"])
+SHARED = "Options of several verbs"
+
+
+@pytest.mark.parametrize("name", ["reference.md", "commands.md", "json.md", "format.md", "tables.md"])
 def test_the_reference_is_what_the_program_says(name: str) -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make_docs.py"))["PAGES"][name]()
     assert (ROOT / "docs" / name).read_text() == made, "run `python scripts/make_docs.py`"
+
+
+@table("verb", sorted(COMMANDS))
+def test_the_page_of_commands_has_every_option_and_line_of_the_help(verb: str) -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    shared, own = (page.partition(f"\n## {title}\n")[2].partition("\n## ")[0] for title in (SHARED, f"reread {verb}"))
+    with click.Context(COMMANDS[verb], info_name=f"reread {verb}", parent=None, **group.context_settings) as context:
+        records = [param.get_help_record(context) for param in COMMANDS[verb].params]
+    text, _, named = " ".join(own.split()).partition("Options of several verbs: ")
+    explained = " ".join(shared.split())
+    for words, meaning in filter(None, records):
+        entry = " ".join(f"{words} {meaning}".split())
+        name = (
+            next(word for word in words.replace(",", "").split()[::-1] if word.startswith("-")) if "-" in words else ""
+        )
+        assert entry in text or (entry in explained and name in re.split(r", |\s", named)), entry
+    lines = [line.strip() for line in COMMANDS[verb].help.splitlines()]
+    assert [line for line in lines if line not in ("", "\b") and " ".join(line.split()) not in text] == []
 
 
 @table("path", DOCUMENTS)
@@ -303,8 +324,9 @@ def test_every_picture_is_shown_and_can_be_taken_again() -> None:
 
 
 def test_every_public_name_is_in_the_reference_once() -> None:
-    headings = re.findall(r"^### (\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
-    assert sorted(headings) == sorted([*reread.__all__, "open", *(named_parts("names").keys() - {"spark"})])
+    page = (ROOT / "docs" / "reference.md").read_text()
+    named = re.findall(r"^(?:### |- \*\*`)(\w+)(?:`\*\*.*)?$", page, re.MULTILINE)
+    assert sorted(named) == sorted([*reread.__all__, "open", *(named_parts("names").keys() - {"spark"})])
 
 
 def test_the_versions_of_the_formats_are_those_of_the_code() -> None:

@@ -94,16 +94,30 @@ def test_the_public_modules_need_no_import_of_their_own() -> None:
     assert done.stdout.split() == ["Hit", "reread.plugins", "reread.tool_types"]
 
 
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
+
+
+def reference_sections() -> dict[str, str]:
+    """What the reference says of each name: below a heading, or in an item of a list."""
+    found = re.findall(
+        r"^(?:### (?P<headed>\S+)|- \*\*`(?P<listed>\S+)`\*\*)(.*?)(?=^##|^- \*\*`|\Z)",
+        REFERENCE.read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    sections = {headed or listed: said for headed, listed, said in found}
+    assert len(sections) == len(found)
+    return sections
+
+
 def test_every_public_name_and_every_field_is_in_the_reference() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "reference.md").read_text()
-    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    sections = reference_sections()
     assert {*DOCUMENTED} <= sections.keys()
     for name in DOCUMENTED:
         thing = DOCS["_named"](name)
         fields = {field for field in getattr(thing, "__struct_fields__", ()) if not DOCS["is_internal"](thing, field)}
         above = {field for base in getattr(thing, "__bases__", ()) if base.__name__ in PUBLIC for field in dir(base)}
         stated = {field for field in fields - above if not field.startswith("_")}
-        missing = {field for field in stated if not re.search(rf"`{field}`\s", sections[name])}
+        missing = {field for field in stated if not re.search(rf"`{field}(?:` |: )", sections[name])}
         assert not missing, name
 
 
@@ -112,11 +126,12 @@ OF_OTHERS |= {"AbstractContextManager", "Decimal", "Event", "Path", "PathLike", 
 
 
 def test_the_reference_states_each_member_once_and_explains_each_type() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "reference.md").read_text()
-    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    page = REFERENCE.read_text()
+    sections = reference_sections()
     explained = {name.rpartition(".")[2] for name in sections} | {*re.findall(r"^\| `([A-Z]\w+)` \|", page, re.M)}
     for name, section in sections.items():
         rows = re.findall(r"^\| `(\w+).*?` \| `(.*?)` \|", section, re.M)
+        rows += re.findall(r"`(\w+)(?:\([^`]*\))?(?:: | -> )([^`]*)`", section)
         assert len({*map(itemgetter(0), rows)}) == len(rows), name
         kinds = " ".join([*map(itemgetter(1), rows), *re.findall(r"```python(.*?)```", section, re.S)])
         assert {*re.findall(r"\b[A-Z]\w+", re.sub(r"'.*?'", "", kinds))} <= explained | OF_OTHERS, name
