@@ -260,8 +260,8 @@ INTERNAL = {
     "Message": "bodies partial prints rows seen usage_records usage_rows",
     "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",
     "Agent": "call_id depth from_progress name_call set_lines set_meta stats",
-    "Conversation": "bodies inline_agents is_on link_agents marks messages_by_id owner request_parts set_agents "
-    "tool_call tree usage_rows",
+    "Conversation": "bodies branch_turns inline_agents is_on link_agents marks messages_by_id owner request_parts "
+    "set_agents tool_call tree usage_rows",
     "Requests": "parts",
     "Record": "envelope",
     "FileHistory": "last",

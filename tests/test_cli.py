@@ -22,7 +22,7 @@ from limits import child_process
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.cli import MERGED, RENAMED, all_verbs
+from reread.cli import DROPPED, MERGED, RENAMED, all_verbs
 from reread.cli import reread as group
 from reread.cli._option_types import MAX_COMPLETIONS
 from reread.cli._output import ITEMS_PER_WRITE, print_json
@@ -216,14 +216,19 @@ class TestOptions:
 
     def test_what_says_the_same_as_an_old_option_is_there(self) -> None:
         known = options()
-        for name, now in RENAMED.items():
-            assert all(word in known for word in re.findall(r"--[a-z-]+", now)), name
-            now_on = [known[word] for word in re.findall(r"--[a-z-]+", now)] or [known["--json"]]
-            verb = next(verb for verb in now_on[0] if verb != "reread" and verb not in known.get(name, ()))
+        for old, now in RENAMED.items():
+            verb, _, name = old.rpartition(" ")
+            words = [word for word in re.findall(r"--[a-z-]+", now) if not now.startswith("`")]
+            now_on = [known[word] for word in words] or [known["--json"]]
+            verb = verb or next(verb for verb in now_on[0] if verb != "reread" and verb not in known.get(name, ()))
+            assert all(verb in verbs for verbs in now_on), old
             assert run(verb, name).stderr.endswith(f"No option {name} any more; use {now}.\n")
+        for old, reason in DROPPED.items():
+            verb, _, name = old.rpartition(" ")
+            assert run(verb or "usage", name).stderr.endswith(f"No option {name} any more; leave it out: {reason}.\n")
         assert {*MERGED} & {*all_verbs()} == set()
         for name, now in MERGED.items():
-            verb, option = now.split()
+            verb, option, *_ = now.split()
             assert verb in known[option]
             assert run(name, "x").stderr == f"reread: `reread {name}` is `reread {now}` now.\n"
 
@@ -291,6 +296,10 @@ def test_ls_finds_sessions_with_errors() -> None:
         (["budget", "remove"], "Remove which budget? Name day, week, month, all, --project, --model or --team."),
         (["budget", "remove", "all", "--model", "opus"], "Cannot remove all budgets and single ones"),
         (["budget", "show", "day"], "Cannot show single budgets"),
+        (["delete", "--yes", "--only", ","], "Cannot choose only ','; use starred"),
+        (["delete", "--yes", "--only", "trash"], "Cannot choose only 'trash'; use starred"),
+        (["ls", "--only", ""], "Cannot choose only ''; use starred"),
+        (["--all"], "No such option '--all'."),
         (["diff", "8c1f@7"], "No path 7; this session has only path 0."),
         (["serve", "--root", "/nowhere", "--no-open"], "No folder /nowhere; pass a configuration or projects folder"),
     ],

@@ -235,6 +235,11 @@ class TestArrays:
             B,
         ]
 
+    def test_a_file_that_was_empty_when_it_was_read_can_become_one(self) -> None:
+        decoder = Decoder()
+        assert decoder.feed(b"") == decoder.flush() == []
+        assert [record.value for record in decoder.feed(self.written([A, B], indent=1))] == [A, B]
+
     def test_a_log_that_starts_with_a_bracket_is_not_an_array(self) -> None:
         assert types(b"[INFO] started\n" + LINE_A + b"\n") == ["malformed", "user"]
 

@@ -88,6 +88,7 @@ def test_a_command_that_was_not_run_did_not_fail(tmp_path: Path) -> None:
     assert (one.command, one.passed, one.failed, one.unknown, one.last_passed) == ("pytest -q", 2, 2, 1, None)
     assert {one.name: one.times for one in session.failures} == {"pytest": 2, "Bash": 1}
     assert (session.failed_calls, session.open_failure) == (3, None)
+    assert cli("ls", "--root", tmp_path, "--failed").exit_code == 1  # nor does any list say that it failed
 
 
 def _called(id: str, text: str, bad: bool) -> list[dict[str, Any]]:

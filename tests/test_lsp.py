@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from making import SESSION, jsonl
 
 import reread
-from reread.addons.lsp import line_origins
+from reread.addons.lsp import line_origins, reader_process
 from reread.addons.lsp.line_origins import DocumentOrigins, hover_text, lens_text, markdown, reader_place
+from reread.base.paths import SAMPLES
+from reread.base.worker import Worker, WorkerLost
 from reread.reports.blame_report import BlamedLine
 
 PROMPT = "Greet <img src=x onerror=alert(1)> [click](command:evil) `code` **loud**\x1b[31m\nand more"
@@ -225,6 +228,21 @@ def test_an_editor_shows_who_wrote_a_line_and_opens_the_reader_there(editor: Edi
     address = asked["params"]["uri"]
     assert asked["params"]["external"] and address.startswith("http://127.0.0.1:") and "token=" in address
     assert address.endswith(f"#/s/{SESSION}?call=toolu_2")
+
+
+def test_a_reader_that_does_not_start_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lost(Worker):
+        def ask(self, question: object) -> Any:
+            raise WorkerLost
+
+    monkeypatch.setattr(reader_process, "Worker", Lost)
+    reader = reader_process.ReaderProcess([SAMPLES])
+    for _ in range(2):
+        with pytest.raises(reread.RereadError, match="Cannot start the reader"):
+            reader.address()
+    monkeypatch.undo()
+    with closing(reader):
+        assert reader.address() == reader.address() != ""
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
 """The parts of the model, each by itself: blocks that grow, records that repeat them, and what is said of a session."""
 
+import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from batches import table
+from making import jsonl, told, user
 
+import reread
+from reread.model.bodies import CACHED
 from reread.model.metadata import Metadata, UniqueList
 from reread.model.partial import BlockPrints, PartialResponse, join_blocks, new_blocks
 from reread.records.blocks import Block, to_block
@@ -149,3 +154,16 @@ def test_a_session_names_what_it_was_written_by_in_order() -> None:
     assert metadata.git_branches == metadata.permission_modes == ["a", "b", "a", "c"]
     for unique in (metadata.cwds, metadata.versions, metadata.slugs, metadata.entrypoints):
         assert unique == ["a", "b", "c"] and isinstance(unique, UniqueList)
+
+
+def test_what_is_decoded_is_not_in_memory_twice(tmp_path: Path) -> None:
+    size = 100_000
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(jsonl(*told(*(user("x" * size + str(number)) for number in range(40)))))
+    messages = reread.open(path).messages
+    tracemalloc.start()
+    try:
+        assert sum(len(message.text) for message in messages) > 40 * size
+        assert tracemalloc.get_traced_memory()[0] < 1.5 * CACHED * size
+    finally:
+        tracemalloc.stop()

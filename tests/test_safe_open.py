@@ -159,6 +159,7 @@ OWN = {
     "reread.reader.site_export": "files of the package",
     "reread.server.static_files": "files of the package",
     "reread.accounting.prices": "files of the package",
+    "reread.records.types.declared": "files of the package",
     "reread.fake_claude.matcher": "what it wrote itself",
     "reread.addons.rerun.inside.boxed": "its own file, with the standard library alone",
     "reread.addons.rerun.inside.dry_shell": "its own files, in the box",

@@ -16,8 +16,8 @@ from making import answer, event, jsonl, printed, reply, result, system, told, u
 import reread
 from reread.base.paths import SAMPLES
 from reread.disk.sources import FileSource
+from reread.session import fold_schema, saved_fold
 from reread.session import loader as loading
-from reread.session import saved_fold
 from reread.session.fold_schema import PARTS, saved_attributes
 from reread.session.loader import Loader
 from reread.session.saved_fold import fold_path, forget_folds
@@ -192,6 +192,21 @@ def test_a_fold_of_other_code_and_a_broken_one_are_not_used(tmp_path: Path, monk
         fold_path(path).write_bytes(data)
         assert restored(path) is None
         assert len(reread.open(path).messages) == len(loaded(path).conversation.messages)
+
+
+def test_the_version_of_the_code_changes_with_its_modules_and_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold_schema, "__file__", str(tmp_path / "session" / "fold_schema.py"))
+    seen = {fold_schema.code_format.__wrapped__()}
+    for name in ("model/a.py", "records/types/b.txt", "session/c.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        for text in ("x", "xy"):
+            (tmp_path / name).write_text(text)
+            seen.add(fold_schema.code_format.__wrapped__())
+    assert len(seen) == 7
+    (tmp_path / "model" / "a.pyc").write_text("x")
+    assert fold_schema.code_format.__wrapped__() in seen
 
 
 def test_a_fold_with_a_flipped_bit_is_not_used(tmp_path: Path) -> None:

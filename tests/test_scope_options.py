@@ -47,7 +47,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model = "claude-sonnet-4-5-20250929" if is_error else "claude-opus-4-5-20251101"
         said["message"] |= {"model": model, "usage": {"input_tokens": 1000, "output_tokens": 50}}
         records = [user("Test it"), {**said, "requestId": f"r{id}"}]
-        records += [answer(result("c1", is_error=not is_error)), answer(result("c2", is_error=is_error))]
+        for name, bad in (("c1", not is_error), ("c2", is_error)):
+            records.append(answer(result(name, "Exit code 1" * bad, is_error=bad)))
         names = {"c1": f"c1{id}", "c2": f"c2{id}"}
         lines = json.loads(
             json.dumps(told(*records)).replace('"c1"', f'"{names["c1"]}"').replace('"c2"', f'"{names["c2"]}"')

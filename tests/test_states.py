@@ -103,7 +103,7 @@ def cli(*words: str) -> str:
     return result.output
 
 
-def found(word: str) -> list[reread.Hit]:
+def found(word: str) -> list[reread.value_types.Hit]:
     return [hit for hit in reread.search(word) if hit.kind != "title"]
 
 

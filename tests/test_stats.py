@@ -125,6 +125,8 @@ def test_a_call_after_a_failed_one_of_its_tool_is_a_retry(tmp_path: Path) -> Non
         ("The request timed out", "timeout"),
         ("EISDIR: illegal operation on a directory, read", "is a folder"),
         ("Exit code 3\nno", "exit 3"),
+        ("Exit code 1\nError: ENOENT: no such file or directory, open 'x'", "exit 1"),
+        ("Exit code 143\nCommand timed out after 1s", "timeout"),
     ],
 )
 def test_failures_have_kinds(message: str, kind: str) -> None:

@@ -354,6 +354,23 @@ def test_every_folder_that_is_made_is_private(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("folder", ["/a/b", "b"])
+def test_no_folder_is_looked_for_above_the_first(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_missing(path: str) -> bool:
+        asked.append(path)
+        assert len(asked) < 10
+        return False
+
+    def fail(path: str, mode: int) -> None:
+        raise FileNotFoundError(path)
+
+    asked: list[str] = []
+    monkeypatch.setattr(os.path, "isdir", is_missing)  # as on a drive of Windows that is not there
+    monkeypatch.setattr(os, "mkdir", fail)
+    with pytest.raises(FileNotFoundError):
+        make_private_folder(folder)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_history_that_is_missing_or_no_file_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

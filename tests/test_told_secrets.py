@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import planting
@@ -14,6 +15,7 @@ import pytest
 from command import REREAD, cli, forked, run
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import assert_linear
 from planted_home import ID, WORD, plant
 from session_home import Machine
 
@@ -165,6 +167,7 @@ def test_what_is_very_long_is_looked_at_from_its_beginning() -> None:
         ('{"host": "db", "password": "Tr0ub4dor&3"}', "password"),
         (r'"text":"{\"pwd\": \"Zk82mQp1x\"}"', "password"),
         ("the password is Sommer2024!", "password"),
+        ("İİİİ İstanbul, PASSWORD: Tr0ub4dor&3", "password"),
         ("postgres://app:s3cr3tPa55@db.internal/x", "url-password"),
         ("password: changeme1", ""),
         ("PASSWORD=$DB_PASSWORD2", ""),
@@ -176,3 +179,8 @@ def test_what_is_very_long_is_looked_at_from_its_beginning() -> None:
 )
 def test_a_password_is_seen_if_its_name_and_look_leave_no_doubt(text: str, kind: str) -> None:
     assert first_kind(f"{'word ' * 90}{text} {'word ' * 90}") == kind
+
+
+@pytest.mark.parametrize("piece", ["passw=", "pwd: x", "passphrase is ", "://a:", "A3-", "a1b2c3d4e5f6-", "deadbeef-"])
+def test_a_glance_takes_linear_time_on_any_text(piece: str) -> None:
+    assert_linear(lambda size: partial(first_kind, piece * (size // len(piece))), 30_000, enough=0.5)

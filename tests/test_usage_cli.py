@@ -310,6 +310,6 @@ class TestTable:
         assert offered("reread", "replay", "--speed", "i") == ["plain,instant"]
         assert offered("reread", "budget", "set", "20/w") == ["plain,20/week"]
         assert offered("reread", "budget", "set", "20") == [f"plain,20/{unit}" for unit in ("day", "week", "month")]
-        assert offered("reread", "budget", "remove", "") == ["plain,day", "plain,week", "plain,month"]
+        assert offered("reread", "budget", "remove", "") == ["plain,day", "plain,week", "plain,month", "plain,all"]
         assert offered("reread", "budget", "set", "") == offered("reread", "review", "--repo", "/none", "") == []
         assert offered("reread", "delete", "--undo", "") == []

@@ -63,7 +63,7 @@ def test_a_process_that_is_lost_says_so_and_never_waits(tmp_path: Path) -> None:
         wait_until(lambda: not worker.is_running)
         with pytest.raises(WorkerLost):
             worker.ask(b"x" * 300_000)
-    for junk in (b"", b"?", b"\x80\x05K"):
+    for junk in (b"", b"?", b"\x80\x05K", b"I am text\n", b"cnowhere\nx\n."):
         with closing(Worker(LIMP)) as worker, pytest.raises(WorkerLost):
             worker.ask(junk)
     with closing(Worker(ECHO)) as worker:
@@ -149,3 +149,29 @@ def test_a_copy_of_the_process_says_what_it_can(work: Callable[[Iterator[Any], S
             worker.receive()
     with pytest.raises(ChildProcessError):  # it was waited for
         os.waitpid(worker._process._pid, 0)  # type: ignore[union-attr]
+
+
+BIG = 1 << 20
+"""More bytes than a pipe holds."""
+
+
+def fork_and_wait(questions: Iterator[None], say: Say) -> None:
+    """Start copies that say more than a pipe holds, tell their numbers, and read nothing of them."""
+    copies = [Worker.forked(lambda _, say: say(bytes(BIG))) for _ in range(2)]
+    say([copy._process._pid for copy in copies])  # type: ignore[union-attr]
+    list(questions)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks the kernel for the state of processes")
+def test_copies_end_though_their_owner_was_killed() -> None:
+    def is_over(pid: int) -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        except OSError:
+            return True
+
+    owner = Worker(f"{__name__}:fork_and_wait")
+    pids = owner.receive()
+    assert not any(map(is_over, pids))
+    owner.close()
+    wait_until(lambda: all(map(is_over, pids)))

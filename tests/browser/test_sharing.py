@@ -38,6 +38,14 @@ def test_findings_are_decided_previewed_and_downloaded(
     assert not [frame for frame in page.frames[1:] if "hunter2" in frame.content()]
     likely = pane.get_by_role("region", name="To decide")
     expect(likely).to_contain_text("To decide 1")
+    likely.get_by_role("link", name="line 1").click()  # it leads to the message, in place of the preview
+    expect(page.locator(".message").first).to_be_visible()
+    expect(page.locator("iframe")).to_have_count(0)
+    expect(summary).to_be_visible()
+    pane.get_by_role("region", name="Secrets").get_by_role("button", name="Replace", exact=True).focus()
+    page.keyboard.press("n")  # a key decides only what is to be decided
+    expect(pane.get_by_role("region", name="Secrets").locator("[aria-pressed=true]")).to_have_text("Replace")
+    pane.get_by_role("link", name="Show the preview").click()
     pane.get_by_role("button", name="Decide 1 to share").click()
     page.keyboard.press("y")
     expect(pane.get_by_role("region", name="Decided")).to_contain_text("[redacted-password-1]")

@@ -26,7 +26,7 @@ Work = Callable[[Iterator[Any], Say], None]
 """The work of a process: it is given questions as they come, and says what its owner receives. It ends when they do."""
 
 
-class WorkerLost(Exception):
+class WorkerLost(OSError):
     """A process ended before it said anything, or something that nobody can read."""
 
 
@@ -73,7 +73,7 @@ class Worker:
         assert self._process.stdout is not None
         try:
             return pickle.load(self._process.stdout)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except Exception as error:  # what is no pickle, or one of other code, can raise anything
             raise WorkerLost from error
 
     def ask(self, question: object) -> Any:
@@ -122,6 +122,7 @@ class _Fork:
         read_end, write_end = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
+            os.close(read_end)  # else a copy whose owner was killed would wait for itself to read what it says
             with suppress(BaseException), os.fdopen(write_end, "wb") as out:
                 work(iter(()), lambda value: pickle.dump(value, out, PROTOCOL))
             os._exit(0)  # skip the exit handlers and buffers of the original

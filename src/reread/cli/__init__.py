@@ -53,29 +53,34 @@ ALIASES = {
 PASSING = {"ls", "search", "usage", "stats", "advise", "blame", "sql", "tables"}
 """Verbs over all sessions: in a terminal, the first of them has the rest derived that the others need."""
 HELP, ALL = "help", "--all"
-MERGED = {"secrets": "share --check", "note": "review --note", "adopt": "capture --from"}
+MERGED = {"secrets": "share --check", "note": "review --note show", "adopt": "capture --from"}
 """Verbs of earlier versions, and where to find what they did."""
 RENAMED = {
-    "--agent": "SESSION:AGENT, or for `capture` --conversation WORKSPACE/AGENT/ID",
-    "--all": "--full, or `budget remove all`",
+    "--agent": "SESSION:AGENT",
+    "--all": "--full",
     "--archived": "--only archived",
     "--at": "SESSION:TURN",
+    "--branch": "SESSION@PATH",
     "--captured": "--only captured",
     "--first": "--turns",
     "--fixed": "--match exact",
     "--flat": "--sort updated",
     "--fsync": '`{"settings": {"fsync": …}}` in config.json',
     "--from": "--since",
+    "--git-branch": "--branch",
+    "--git-branches": '`reread sql "select session from messages group by 1 having count(distinct branch) > 1"`',
     "--in": "--only",
     "--instant": "--speed instant",
     "--keep": "--output",
     "--last": "--limit",
     "--max-size": "--size -MAX",
+    "--min-cost": "--sort cost -n N",
     "--min-size": "--size MIN-",
     "--newest": "--sort newest",
     "--no-agents": "--omit agents",
     "--no-desktop": "REREAD_DESKTOP=0",
     "--no-images": "--omit images",
+    "--no-pty": "a pipe, as in `reread capture -- COMMAND | cat`",
     "--no-thinking": "--omit thinking",
     "--no-tools": "--omit tools",
     "--once": "--no-pager",
@@ -101,8 +106,23 @@ RENAMED = {
     "--verify": "--check",
     "--verbose": "--full",
     "--workspace": "--conversation WORKSPACE/AGENT/ID",
+    "budget --all": "`reread budget remove all`",
+    "capture --agent": "--conversation WORKSPACE/AGENT/ID",
+    "check -v": "--full",
+    "replay --run": "--since and --until",
+    "replay --to": "--until",
+    "search -F": "--match exact",
+    "sql -f": "`reread sql < FILE`",
 }
-"""Options of earlier versions, and what says the same now."""
+"""Options of earlier versions, some of one verb, and what says the same now."""
+DROPPED = {
+    "--no-cache": "what changed is read again",
+    "brief --redact": "that is the default",
+    "capture --keep-input": "input is recorded if the command reads it as messages",
+    "capture --no-keep-input": "input is recorded only if the command reads it as messages",
+    "digest --redact": "that is the default",
+}
+"""Options of earlier versions that nobody needs any more, and why."""
 SYNONYMS = {
     "history": "ls",
     "cat": "show",
@@ -233,7 +253,8 @@ class VerbGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take --all, which says how much the help tells, out of `--help --all` and `help --all`."""
-        if args and {args[0], args[-1]} <= {ALL, HELP, *ctx.help_option_names} and ALL in args:
+        words = {HELP, *ctx.help_option_names}
+        if ALL in args and words.intersection(args) and {args[0], args[-1]} <= {ALL, *words}:
             ctx.meta[ALL] = True
             args = [word for word in args if word != ALL]
         return super().parse_args(ctx, args)
@@ -392,10 +413,16 @@ def _error_text(error: Exception) -> str:
 
 
 def _renamed(error: click.NoSuchOption) -> str:
-    """Return what an option is called now, if its verb has that; empty if it never had the option."""
-    now = RENAMED.get(error.option_name, "")
-    own = {name for param in error.ctx.command.params for name in param.opts} if error.ctx is not None else set[str]()
-    return now if own.issuperset(word for word in re.findall(r"--[a-z-]+", now)) else ""
+    """Return what to do without an option of an earlier version, if its verb can; else an empty text."""
+    if error.ctx is None:
+        return ""
+    for name in (f"{error.ctx.info_name} {error.option_name}", error.option_name):
+        if name in DROPPED:
+            return f"leave it out: {DROPPED[name]}"
+        own = {word for param in error.ctx.command.params for word in param.opts}
+        if name in RENAMED and own.issuperset(re.findall(r"--[a-z-]+", RENAMED[name])):
+            return f"use {RENAMED[name]}"
+    return ""
 
 
 def _takes_query(command: click.Command) -> bool:
@@ -405,7 +432,7 @@ def _takes_query(command: click.Command) -> bool:
 def _usage_text(error: click.ClickException) -> str:
     """Return click's message as a sentence, with the help that lists what is allowed."""
     if isinstance(error, click.NoSuchOption) and (now := _renamed(error)):
-        return f"No option {error.option_name} any more; use {now}."
+        return f"No option {error.option_name} any more; {now}."
     if isinstance(error, click.NoSuchOption) and error.ctx is not None and _takes_query(error.ctx.command):
         known = f" Did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
         return f"No option {error.option_name}; to search for it, write `--` in front of the query.{known}"

@@ -30,7 +30,8 @@ class BudgetName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         amount, slash, period = incomplete.rpartition("/")
         if ctx.params.get("action") == "set" and not slash:
             amount, slash, period = incomplete, "/", ""
-        units = [unit for unit in UNITS if unit.startswith(period)]
+        words = (*UNITS, ALL) if ctx.params.get("action") == "remove" else UNITS
+        units = [unit for unit in words if unit.startswith(period)]
         return offered({f"{amount}{slash}{unit}": "" for unit in units if slash != "/" or amount})
 
 

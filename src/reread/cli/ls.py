@@ -77,7 +77,7 @@ FILTERS = (
     click.option(
         "--file", "changed", type=FILE, metavar="PATH", help="Only sessions that changed this file: a path or its end."
     ),
-    click.option("--only", type=CommaList(*KINDS), default="", metavar="KIND,...", help=f"Only these: {ABOUT_KINDS}."),
+    click.option("--only", type=CommaList(*KINDS), metavar="KIND,...", help=f"Only these: {ABOUT_KINDS}."),
 )
 """The options that choose sessions."""
 
@@ -190,7 +190,7 @@ def matching(
     commit: str | None,
     pr: int | None,
     changed: str | None,
-    only: str = "",
+    only: str | None = None,
     left_out: list[Header] | None = None,
     **filters: Any,
 ) -> Iterable[Header]:
@@ -215,13 +215,13 @@ def matching(
     return found if changed is None else _filter_by_file(found, changed)
 
 
-def kinds_of(only: str) -> list[str]:
-    """Return the words of --only."""
+def kinds_of(only: str | None) -> list[str]:
+    """Return the words of --only; raise Misuse if one is unknown or there is none, which would choose all sessions."""
     kinds = split_names(only)
-    for kind in kinds:
-        if kind not in KINDS:
-            known = ", ".join((*KINDS, TRASH) if len(kinds) == 1 else KINDS)
-            raise Misuse(f"Cannot list only {kind!r}; use {known}.")
+    unknown = [kind for kind in kinds if kind not in KINDS] if kinds or only is None else [only]
+    for kind in unknown:
+        alone = "; `reread ls --only trash` lists what was deleted" if kind == TRASH else ""
+        raise Misuse(f"Cannot choose only {kind!r}; use {', '.join(KINDS)}{alone}.")
     return kinds
 
 

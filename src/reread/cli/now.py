@@ -90,7 +90,7 @@ def now(ctx: click.Context, notify: bool, command: str | None, as_json: bool, ro
 
     \b
     reread now
-    reread now --no-pager && echo "someone waits for me" "someone waits for me"
+    reread now --no-pager && echo "someone waits for me"
     reread now --json
     reread now --notify
     reread now --exec 'test "$REREAD_STATE" != waiting || say "$REREAD_TITLE"'

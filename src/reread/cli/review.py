@@ -126,7 +126,7 @@ def review(
     if schema:
         return print_json(msgspec.json.schema(Review))
     if note is not None:
-        others = ("--pr", "--format", "--output", "--no-redact", "--review", "--replace", "--no-pager")
+        others = ("--pr", "--format", "--output", "--no-redact", "--review", "--replace")
         refuse_with(ctx, "--note", others, "it is about notes")
         if replace_likely and note != "prompts":
             raise Misuse("Cannot use --replace-likely without --note prompts: only prompts are redacted.")

@@ -76,7 +76,7 @@ def show(
         return
     raw = form == "raw"
     if raw:
-        refuse_with(ctx, "--format", SELECTION_OPTIONS, "it prints the whole file as it is")
+        refuse_with(ctx, "--format", SELECTION_OPTIONS, "`raw` prints the whole file as it is")
     from reread.catalog.resolve import require_whole
     from reread.render.selection import Selection, selection_at
     from reread.session.session import at_place

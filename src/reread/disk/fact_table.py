@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable, FileState
 
-FORMAT = 14
+FORMAT = 15
 """Change it when facts would be derived differently now: all of them are then derived again."""
 TEXT, INTEGER, REAL, BOOLEAN, TIME, BLOB, ANY = "string", "integer", "float", "boolean", "time", "blob", "any"
 """Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""

@@ -376,20 +376,18 @@ ATTRIBUTION = b'"attributionSkill"'
 
 def failure_kind(call: Call) -> str:
     """Return the kind of failure of a call that failed."""
-    outcome = call.outcome
-    message = outcome.message
-    for start, kind in FAILURES:
-        if message.startswith(start):
-            return kind
-    if message.startswith(AMBIGUOUS_TEXT[0]) and AMBIGUOUS_TEXT[1] in message[:200]:
-        return "text not unique"
-    if TOO_LARGE in message[:400]:
-        return "too large"
+    message, code = call.outcome.message, call.outcome.exit_code
+    if code is None:  # else the text is what the program printed
+        for start, kind in FAILURES:
+            if message.startswith(start):
+                return kind
+        if message.startswith(AMBIGUOUS_TEXT[0]) and AMBIGUOUS_TEXT[1] in message[:200]:
+            return "text not unique"
+        if TOO_LARGE in message[:400]:
+            return "too large"
     if "timed out" in message[:200]:
         return TIMEOUT
-    if outcome.exit_code is not None:
-        return f"{EXIT}{outcome.exit_code}"
-    return "other"
+    return f"{EXIT}{code}" if code is not None else "other"
 
 
 def lines_changed(calls: Iterable[Call]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeGuard, Unp
 
 from reread.accounting.collect import Inputs
 from reread.accounting.prices import current_prices, parse_model_id
+from reread.base.choices import DONE, EXIT, FAILED, TIMEOUT
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
@@ -182,10 +183,12 @@ def _flag(wanted: bool | str) -> Test | None:
     return bool if wanted not in (False, None, "", "0") else None
 
 
+WAS_RUN = f"(state = '{DONE}' OR (state = '{FAILED}' AND (failure = '{TIMEOUT}' OR failure LIKE '{EXIT}%')))"
+"""What `has_run` says, in SQL."""
 LAST_FAILED = (
     "SELECT session FROM (SELECT session, state,"
     " row_number() OVER (PARTITION BY session ORDER BY time DESC, row DESC) AS number"
-    " FROM calls WHERE command IS NOT NULL AND state IN ('done', 'failed')) WHERE number = 1 AND state = 'failed'"
+    f" FROM calls WHERE command IS NOT NULL AND {WAS_RUN}) WHERE number = 1 AND state = '{FAILED}'"
 )
 """The sessions whose last command failed."""
 FILTERS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -93,6 +94,8 @@ class FileLines(msgspec.Struct, frozen=True):
     """The first and the last line of each range, counted from 1."""
     hunks: list[ChangedLines] = []
     """What the commit changes in it, if that was asked for."""
+    signs: Counter[bytes] = msgspec.field(default_factory=Counter[bytes])
+    """How many lines have each sign in the whole of that, of which a large commit has only the beginning."""
 
     @property
     def count(self) -> int:
@@ -303,12 +306,15 @@ def _differences(output: Iterable[bytes], *, with_text: bool) -> Iterator[tuple[
     files: list[FileLines] = []
     text: list[str] = []
     at = -1
-    skip = total = 0
+    skip = total = size = 0
     for line in output:
         if skip and (sides := SIDES.get(line[:1])):
             skip -= sides
-            if with_text and total <= MOST_LINES:
-                text.append(line.removesuffix(b"\n").decode("utf-8", "replace"))
+            if with_text:
+                files[at].signs[line[:1]] += 1
+                size += len(line)
+                if total <= MOST_LINES and size <= LARGEST_FILE:
+                    text.append(line.removesuffix(b"\n").decode("utf-8", "replace"))
         elif line.startswith(b":"):
             file = _file_entry(line.rstrip(b"\n"))
             # A link that became a file, or the reverse, has two patches: one that deletes, and one that adds.
@@ -329,7 +335,7 @@ def _differences(output: Iterable[bytes], *, with_text: bool) -> Iterator[tuple[
         elif is_sha(name := line.decode("ascii", "replace").strip()):
             if sha is not None:
                 yield sha, files
-            sha, files, at, total = name, [], -1, 0
+            sha, files, at, total, size = name, [], -1, 0, 0
     if sha is not None:
         yield sha, files
 

@@ -95,15 +95,11 @@ class RecordedState:
 
 
 class _Body:
-    """What one record holds; each part is decoded when it is asked for."""
+    """What one record holds, without its bytes; each part is decoded when it is asked for."""
 
-    def __init__(self, record: Record, read_spilled: ReadSpilled) -> None:
-        self._record = record
+    def __init__(self, native: dict[str, Any], read_spilled: ReadSpilled) -> None:
+        self.native = native
         self._read_spilled = read_spilled
-
-    @cached_property
-    def native(self) -> dict[str, Any]:
-        return self._record.native
 
     @cached_property
     def content(self) -> Sequence[Block]:
@@ -125,10 +121,6 @@ class _Body:
                 found.setdefault(id, block)
         return found
 
-    @cached_property
-    def may_have_diffs(self) -> bool:
-        return b'"bashEditDiff"' in self._record.body
-
 
 class Bodies:
     """Records by index, with their native objects and content blocks, and what others say of them."""
@@ -144,7 +136,8 @@ class Bodies:
         self.of_agent = False
         """True if the records are an agent's."""
         self._calls = calls
-        self._bodies = _Recent(lambda index: _Body(self.records[index], self.read_spilled))
+        self._bodies = _Recent(lambda index: _Body(self.records[index].native, self.read_spilled))
+        self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
         self._endings = bytearray()
         """For each record, 0 if its results were not looked at yet, else PLAINLY_DONE or SUSPECT."""
         self._states = _Recent(lambda index: RecordedState(self.records[index]), CACHED_STATES)
@@ -152,7 +145,7 @@ class Bodies:
     def keep(self) -> None:
         """Keep everything that is decoded: for work on all records of a file that is not too large."""
         self.records.keep()
-        self._bodies.most = self._states.most = ALL
+        self._bodies.most = self._diffs.most = self._states.most = ALL
 
     def native(self, index: int) -> dict[str, Any]:
         """Return a record's object in the native format."""
@@ -195,7 +188,7 @@ class Bodies:
 
     def may_have_diffs(self, index: int) -> bool:
         """True if a record may say what a command changed."""
-        return self._bodies[index].may_have_diffs
+        return self._diffs[index]
 
     def stamp(self, index: int) -> str | None:
         """Return the timestamp of a record as written; if it is not decoded, only its envelope is."""

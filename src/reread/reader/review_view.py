@@ -62,7 +62,6 @@ def _files(patches: Iterator[tuple[str, list[FileLines]]]) -> Iterator[CommitDif
     chars = MOST_CHARS
     for sha, files in patches:
         for file in files:
-            signs = [line[:1] for hunk in file.hunks for line in hunk.lines]
             hunks: list[Hunk] = []
             for hunk in file.hunks:
                 lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in hunk.lines[:room]]
@@ -70,13 +69,13 @@ def _files(patches: Iterator[tuple[str, list[FileLines]]]) -> Iterator[CommitDif
                 room = room - len(lines) if chars > 0 else 0
                 if lines:
                     hunks.append(Hunk(old_start=hunk.old_start, new_start=hunk.new_start, lines=lines))
-            left = sum(len(hunk.lines) for hunk in hunks) < len(signs)
+            left = sum(len(hunk.lines) for hunk in hunks) < file.signs.total()
             why = "The rest is not shown." if left else "" if hunks else "No line differs: it is binary, or only moved."
             yield CommitDiff(
                 sha=sha,
                 path=file.path,
                 old_path=file.old_path if file.old_path != file.path else None,
-                added=signs.count("+"),
-                removed=signs.count("-"),
+                added=file.signs[b"+"],
+                removed=file.signs[b"-"],
                 nodes=[*([Diff(path=file.path, hunks=hunks)] if hunks else []), *([Note(text=why)] if why else [])],
             )

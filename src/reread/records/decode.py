@@ -361,8 +361,10 @@ class Decoder:
 
     def flush(self) -> list[Record]:
         """Return the records in the bytes after the last line end."""
-        held, self._held = self._held, None
-        out = self.feed(b"".join(held)) if held else []
+        out: list[Record] = []
+        if self._held:
+            held, self._held = self._held, None
+            out, self._held = self.feed(b"".join(held)), []  # as if nothing had been fed
         tail = self._splitter.flush()
         if self._array is not None:
             return out + self._decode_elements(self._array.flush())

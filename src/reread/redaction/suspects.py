@@ -34,7 +34,7 @@ _PASSWORD_WORDS = ("passw", "passphrase", "pwd", "://")
 _MOST_NAMED = 200
 """How many places with such a word are looked at."""
 _VALUE = re.compile(
-    r"(?i)(?:passw|passphrase|pwd)[\w.-]{0,24}[\"'`*\\)\]]{0,6}[ \t]{0,3}(?:[:=]|is\b)[^\n]{0,12}?[^\s\"'`]*?[0-9]"
+    r"(?i)(?:passw|passphrase|pwd)[\w.-]{0,24}[\"'`*\\)\]]{0,6}[ \t]{0,3}(?:[:=]|is\b)[^\n]{0,12}?[^\s\"'`]{0,80}?[0-9]"
     r"|://[^\s/:@\"'<>]{1,60}:[^\s/@\"'<>]{0,60}[0-9][^\s/@\"'<>]{0,60}@"
 )
 """A name and a value with a digit, or an address with a password."""
@@ -47,7 +47,7 @@ def first_kind(text: str) -> str:
 
 def _first_password(text: str) -> str:
     """Return the kind of the first password that its name and its look leave no doubt of."""
-    lowered = text.lower()
+    lowered = text.replace("İ", "i").lower()  # the only letter that lower() makes two of
     places: list[int] = []
     for word in _PASSWORD_WORDS:
         at = lowered.find(word)

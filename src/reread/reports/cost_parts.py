@@ -27,6 +27,8 @@ PART_NAMES = {
 """The parts in words."""
 PARTS: tuple[str, ...] = ("input", "output", WRITTEN, WRITTEN, "cache_read", "searches")
 """The part of the cost that each of the counts of a usage belongs to."""
+LEAST = 1e-9
+"""What costs less has nothing of a part but for rounding, in dollars."""
 
 
 def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[ScopeOptions]) -> Report:
@@ -46,11 +48,9 @@ def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[Sco
     causes: dict[str, dict[str, Any]] = {}
     broken = cache_breaks(*sources, by=("cause", "model"), **options)
     for row in broken.rows:
-        rates = prices.rates(row["model"], None)
-        read = row.tokens * rates.read / PICOS_PER_DOLLAR if rates is not None else 0.0
         cause = causes.setdefault(str(row["cause"]), {"cause": row["cause"], "breaks": 0, "cost_usd": 0.0})
         cause["breaks"] += row.breaks
-        cause["cost_usd"] += (row.cost_usd or 0.0) + read
+        cause["cost_usd"] += _written_again(row, prices)
     again = min(sums[WRITTEN], sum(cause["cost_usd"] for cause in causes.values()))
     costs = {
         "output": sums["output"],
@@ -78,15 +78,26 @@ def behind_part(
 
     What was written to the cache again is told by its cache breaks, which say the turn and the cause.
     """
+    prices = current_prices()
+    again = (
+        [(row, _written_again(row, prices)) for row in cache_breaks(*sources, by=("cause",), **options).items]
+        if part in (FIRST, AGAIN)
+        else []
+    )
     if part == AGAIN:
-        broken = cache_breaks(*sources, by=("cause",), **options).items
-        found = [(row, row["cost_usd"] or 0.0) for row in broken if cause in (None, row["cause"])]
+        found = [(row, cost) for row, cost in again if cause in (None, row["cause"])]
     else:
-        prices = current_prices()
         name = WRITTEN if part == FIRST else part
         rows = usage(*sources, by=("model",), **options).items
-        found = [(row, _divided(row, prices).get(name, 0.0)) for row in rows]
-    return sorted(((row, cost) for row, cost in found if cost > 0), key=lambda one: -one[1])
+        other = {row["id"]: cost for row, cost in again if row["id"]}  # a copy may count in another session
+        found = [(row, _divided(row, prices).get(name, 0.0) - other.pop(row["message"], 0.0)) for row in rows]
+    return sorted(((row, cost) for row, cost in found if cost > LEAST), key=lambda one: -one[1])
+
+
+def _written_again(row: Row, prices: Prices) -> float:
+    """Return what it cost to write to the cache again what one or more cache breaks are of."""
+    rates = prices.rates(row["model"], None)
+    return (row["cost_usd"] or 0.0) + (row["tokens"] * rates.read / PICOS_PER_DOLLAR if rates is not None else 0.0)
 
 
 def _divided(row: Row, prices: Prices) -> dict[str, float]:

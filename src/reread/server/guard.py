@@ -23,7 +23,7 @@ METHODS = ("GET", "HEAD")
 POSTS = re.compile(r"/api/(sessions/[^/]+/(share|annotation)|settings)")
 """The addresses that take a POST: decisions about what is shared, stars and notes, settings. None changes a session."""
 GUESTS = re.compile(
-    r"/|/assets/[^/]+|/api/(library(/shown)?|events|search|settings|reports/(usage|cost|responses|stats|files|cache|calls|failures|budgets))"
+    r"/|/assets/[^/]+|/api/(library(/shown)?|events|search|settings|reports/(usage|cost|responses|stats|cache|calls|failures|files|budgets))"
     r"|/api/sessions/[^/]+(/(items|outline|lines|place|search|filter|markdown|usage|context|waterfall|problems"
     r"|events|requests|files|(calls|requests|files|pictures|compare)/.+))?"
 )

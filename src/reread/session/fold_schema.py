@@ -22,12 +22,15 @@ PARTS = {
     "_attaching": "_messages _calls_by_id _ledger",
     "_pairing": "_attaching _conversation _calls _by_id",
     "_queue": "_marks",
-    "conversation.bodies": "records read_spilled _calls _bodies _states",
+    "conversation.bodies": "records read_spilled _calls _bodies _diffs _states",
     "conversation.marks": "",
     "conversation.bodies.records": "read _kept",
 }
 """The objects that a fold consists of, by where they are from the fold. What is not saved of each: other parts, what
 they own and share, what is computed again, and what belongs to the source."""
+
+CODE = (".py", ".txt")
+"""Files of code: modules, and the tables that types of records are made of."""
 
 
 def saved_attributes(fold: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -48,7 +51,7 @@ def code_format() -> str:
     digest = blake2b(digest_size=12)
     root = Path(__file__).parent.parent
     for folder in ("model", "records", "session"):
-        for path in sorted((root / folder).rglob("*.py")):
+        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in CODE):
             stat = path.stat()
             digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()

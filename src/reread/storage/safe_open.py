@@ -123,7 +123,10 @@ def make_private_folder(folder: str | Path) -> None:
     missing: list[str | Path] = []
     while not os.path.isdir(folder):
         missing.append(folder)
-        folder = os.path.dirname(folder) or os.curdir  # noqa: PTH120
+        above = os.path.dirname(folder) or os.curdir  # noqa: PTH120
+        if above == folder:  # not even that is there: a drive, or the folder that one is in
+            break
+        folder = above
     for one in reversed(missing):
         try:
             os.mkdir(one, PRIVATE_FOLDER)  # noqa: PTH102

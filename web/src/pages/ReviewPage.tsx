@@ -1,6 +1,6 @@
 /** Commits as their files, with the turn that wrote each line in the margin, and above them what was asked for. */
 
-import { useMemo, useState, type CSSProperties, type ReactNode } from "react";
+import { useEffect, useMemo, useState, type CSSProperties, type ReactNode } from "react";
 import { ExpandedContext, useSource } from "../contexts";
 import { Expanded } from "../data/expanded";
 import { exact, money, plural } from "../kit/format";
@@ -253,7 +253,7 @@ function Commit({ commit, files, authorOf, alone }: CommitProps) {
       )}
       {files.map((file, index) => (
         <CommitFile
-          key={file.path}
+          key={index}
           file={file}
           index={index}
           lines={commit.files.find(({ path }) => path === file.path)?.lines ?? []}
@@ -275,6 +275,9 @@ interface FileProps {
 
 function CommitFile({ file, index, lines, authorOf, chosen }: FileProps) {
   const [open, setOpen] = useKept(`open ${file.sha} ${file.path}`, isOpenAtFirst(file, index));
+  useEffect(() => {
+    if (chosen) setOpen(true);
+  }, [chosen]);
   const runs = useMemo(() => {
     const found = new Map<number, ReviewLines>();
     for (const run of lines) for (let line = run.first; line <= run.last; line += 1) found.set(line, run);
@@ -286,7 +289,7 @@ function CommitFile({ file, index, lines, authorOf, chosen }: FileProps) {
   };
   const place = `commit ${file.sha} ${file.path}`;
   return (
-    <FileSection file={file} open={open || chosen} onToggle={() => setOpen(!open)} chosen={chosen} more={file.old_path && <PlainText className="muted" text={`was ${file.old_path}`} />}>
+    <FileSection file={file} open={open} onToggle={() => setOpen(!open)} chosen={chosen} more={file.old_path && <PlainText className="muted" text={`was ${file.old_path}`} />}>
       {file.nodes.map((node, at) => (node.node === "diff" ? <Diff key={at} node={node} place={`${place} ${at}`} margin={margin} of={file.sha.slice(0, SHORT_SHA)} /> : <NodeList key={at} nodes={[node]} place={`${place} ${at}`} />))}
     </FileSection>
   );

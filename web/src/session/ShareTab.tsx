@@ -205,7 +205,7 @@ function Group({ session, findings, change }: FindingsProps) {
   const name = first.kind.split("-").includes(first.name) ? "" : first.name;
   const decide = (event: KeyboardEvent) => {
     const decision = KEYS[event.key];
-    if (!decision || (event.target as HTMLElement).closest("li") !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!decision || first.level !== "likely" || (event.target as HTMLElement).closest("li") !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation(); // elsewhere, the keys step through the session
     change({ action: "decide", ids: findings.map(({ id }) => id), decision });
     requestAnimationFrame(goToUndecided);

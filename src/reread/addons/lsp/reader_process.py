@@ -33,6 +33,8 @@ class ReaderProcess:
                 try:
                     self._address = self._worker.ask(self._roots)
                 except WorkerLost:
+                    self.close()
+                    self._worker = None  # it may still be running
                     raise Unreadable("Cannot start the reader; try `reread serve`.") from None
             return self._address
 
