@@ -219,7 +219,7 @@ class TestSearch:
         expect(search(page, "walrus").first).to_contain_text("U+202E")
         expect(page.locator(".search-results img")).to_have_count(0)
         page.keyboard.press("Control+k")
-        expect(page.locator(".palette-entry").first).to_contain_text("<img src=x")
+        expect(page.locator(".palette-entry", has_text="<img src=x")).to_be_visible()
 
 
 class TestPalette:
@@ -431,7 +431,10 @@ class TestHits:
         page.get_by_role("searchbox").fill("walrus is:odd")
         expect(page.locator(".hits-summary")).to_contain_text("Unknown state is:odd; use is:error.")
         page.keyboard.press("Control+k")
+        page.keyboard.type("print")
         expect(page.locator(".palette-entry", has_text="Print")).to_be_visible()
+        page.get_by_role("combobox").fill("insights")
+        expect(page.locator(".palette-entry", has_text="Print")).to_have_count(0)
         expect(page.locator(".palette-entry", has_text="Insights")).to_have_count(0)
 
 

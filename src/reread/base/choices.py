@@ -74,12 +74,12 @@ EXIT, TIMEOUT = "exit ", "timeout"
 """The kinds of failure that tell that a command was run: it ended with a code, or took too long."""
 
 
-def has_run(failure: str) -> bool:
+def has_run(failure: str | None) -> bool:
     """True if a command that failed was run at all, by the kind of its failure.
 
     Else it may be that the program that uses the SDK said no, which older clients record as any other error.
     """
-    return failure == TIMEOUT or failure.startswith(EXIT)
+    return failure is not None and (failure == TIMEOUT or failure.startswith(EXIT))
 
 
 DeniedBy = Literal["person", "rule", "hook"]

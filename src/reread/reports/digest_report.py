@@ -264,7 +264,7 @@ class _Call(NamedTuple):
     @property
     def run(self) -> str | None:
         """The command that was run, as far as that is known."""
-        was_run = self.state == DONE or (self.state == FAILED and has_run(self.failure or ""))
+        was_run = self.state == DONE or (self.state == FAILED and has_run(self.failure))
         return self.command if was_run else None
 
 
