@@ -166,7 +166,7 @@ class TestAnswers:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("show HARBOR -f raw --turns 2", "Cannot use --format with --turns: it prints the whole file as it is."),
+        ("show HARBOR -f raw --turns 2", "Cannot use --format with --turns: `raw` prints the whole file as it is."),
         ("show HARBOR -f raw --json", "Cannot use --json with --format"),
         ("show HARBOR -f raw --errors", "Cannot use --format with --errors"),
         (
