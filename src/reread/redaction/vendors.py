@@ -173,7 +173,7 @@ VENDORS: tuple[Vendor, ...] = (
     Vendor("datadog-key", "DD_API_KEY DD_APP_KEY DATADOG_API_KEY DATADOG_APP_KEY dd_api_key dd_app_key datadog_api_key datadog_app_key dd-api-key DD-API-KEY", r"(?i:dd_api_key|dd_app_key|datadog_api_key|datadog_app_key|dd-api-key)[\s\"'\\:=,\x1e]{1,12}([0-9a-f]{40}|[0-9a-f]{32})", "https://docs.datadoghq.com/account_management/api-app-keys/"),
     # formats that belong to no vendor
     Vendor("private-key", "-----BEGIN", r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^\x1f-]++|-(?!----(?:BEGIN|END)))*-----END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----", "https://www.rfc-editor.org/rfc/rfc7468", closing="-----END"),
-    Vendor("private-key-part", "-----BEGIN", r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^A-Za-z\x1f]{0,24}+(?:\\[nr])?+[A-Za-z0-9+/=]{16,80}+){1,400}+", "https://www.rfc-editor.org/rfc/rfc7468"),
+    Vendor("private-key-part", "-----BEGIN", r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^A-Za-z\x1f]{0,24}+(?:\\[nr])?+[A-Za-z0-9+/=]{16,80}+){1,400}", "https://www.rfc-editor.org/rfc/rfc7468"),
     Vendor("putty-key", "PuTTY-User-Key-File-", r"PuTTY-User-Key-File-[23]:[^\x1f]{1,6000}?Private-MAC: ?[0-9a-f]{40,64}", "https://the.earth.li/~sgtatham/putty/latest/htmldoc/AppendixC.html", closing="Private-MAC"),
     Vendor("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}", "https://age-encryption.org/v1"),
     Vendor("json-web-token", "eyJ", r"eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{20,1000}", "https://www.rfc-editor.org/rfc/rfc7519"),
